@@ -40,7 +40,8 @@ type ControlPlane struct {
 }
 
 // StartControlPlane starts etcd, kube-apiserver and, if asked for, kube-controller-manager, and returns when they answer and
-// the CRDs of the options are served. ctx bounds the start only: the lab lives until Stop, or until this program ends.
+// the CRDs of the options are served. ctx bounds the start only: the lab lives until Stop, or until this program ends. A
+// program that wants an orderly end on ctrl-C catches the signal and calls Stop; without that, all is killed.
 // When something does not start, everything is stopped again and the error ends with the last lines of its log.
 func StartControlPlane(ctx context.Context, options Options) (*ControlPlane, error) {
 	options, err := options.complete()

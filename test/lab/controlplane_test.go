@@ -10,6 +10,9 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +27,8 @@ import (
 
 func TestTwoLabsAtOnce(t *testing.T) {
 	g := NewWithT(t)
+	crds := t.TempDir()
+	g.Expect(os.WriteFile(filepath.Join(crds, "widgets.yaml"), []byte(widgetCRD("widgets", "Widget")), 0o600)).To(Succeed())
 	type outcome struct {
 		lab *ControlPlane
 		err error
@@ -31,7 +36,7 @@ func TestTwoLabsAtOnce(t *testing.T) {
 	outcomes := make(chan outcome, 2)
 	for range 2 {
 		go func() {
-			c, err := StartControlPlane(t.Context(), Options{ControllerManager: true, Log: t.Output()})
+			c, err := StartControlPlane(t.Context(), Options{ControllerManager: true, CRDDirs: []string{crds}, Log: t.Output()})
 			outcomes <- outcome{c, err}
 		}()
 	}
@@ -55,6 +60,7 @@ func TestTwoLabsAtOnce(t *testing.T) {
 	g.Expect(err).To(HaveOccurred(), "one lab's admin is nobody in the other")
 
 	signsCertificates(t, one)
+	g.Expect(one.Apply(t.Context(), []byte(widget("Widget", "w1")))).To(Succeed(), "the CRDs of the options are served")
 
 	for _, c := range labs {
 		var pids []int
@@ -63,6 +69,9 @@ func TestTwoLabsAtOnce(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			t.Logf("%s: %d MB", p.Name(), rss>>20)
 			pids = append(pids, p.PID())
+			group, err := syscall.Getpgid(p.PID())
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(group).To(Equal(p.PID()), "ctrl-C in the terminal must not reach %s", p.Name())
 		}
 		g.Expect(pids).To(HaveLen(3))
 		begin := time.Now()
@@ -128,6 +137,26 @@ func TestKubeconfigLeadsToTheServer(t *testing.T) {
 	version, err := kubernetes.NewForConfigOrDie(config).Discovery().ServerVersion()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(version.GitVersion).To(Equal("v1.36.4"), "an unstamped binary would say v0.0.0-master")
+}
+
+func TestNameIsFreeAgainAfterTheEnd(t *testing.T) {
+	g := NewWithT(t)
+	c := shared.ControlPlane(t)
+	begin := func() (*Process, error) {
+		return c.Start(t.Context(), "guest", "/bin/sh", []string{"-c", `echo "$KUBECONFIG $WHO"; exec sleep 600`}, []string{"WHO=me"})
+	}
+	first, err := begin()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Eventually(func() string { return first.Tail(1) }, "10s", "20ms").Should(Equal(c.Kubeconfig() + " me"))
+	_, err = begin()
+	g.Expect(err).To(MatchError(ContainSubstring("runs already")))
+	first.Kill()
+	g.Expect(first.Err()).To(HaveOccurred(), "killed is not a success")
+	second, err := begin()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.Processes()).To(ContainElement(second))
+	g.Expect(c.Processes()).NotTo(ContainElement(first))
+	g.Expect(second.Stop(t.Context())).To(Succeed())
 }
 
 func TestNamespaceIsFreshAndUsable(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// certificateLifetime is long enough for Cluster API, which renews what ends within half a year.
+// certificateLifetime is longer than any lab is kept, and than the half year within which Cluster API would renew.
 const certificateLifetime = 2 * 365 * 24 * time.Hour
 
 // pair is a certificate and its private key, both PEM.

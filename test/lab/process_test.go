@@ -54,6 +54,57 @@ func TestServerThatEndsAtOnceShowsItsLog(t *testing.T) {
 	}
 }
 
+func TestInterruptedStartLeavesNothing(t *testing.T) {
+	g := NewWithT(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, interrupt := context.WithCancel(t.Context())
+	progress := writer(func(line string) {
+		if strings.Contains(line, "etcd answers") {
+			interrupt()
+		}
+	})
+	_, err := StartControlPlane(ctx, Options{Log: progress})
+	g.Expect(err).To(MatchError(context.Canceled))
+	g.Expect(err).To(MatchError(ContainSubstring("kube-apiserver")))
+	g.Expect(processesNaming(g, os.TempDir())).To(BeEmpty())
+	g.Expect(filepath.Glob(filepath.Join(os.TempDir(), directoryPrefix+"*"))).To(BeEmpty())
+}
+
+// writer is called with everything written.
+type writer func(string)
+
+func (w writer) Write(p []byte) (int, error) {
+	w(string(p))
+	return len(p), nil
+}
+
+// processesNaming are the command lines that hold a text.
+func processesNaming(g *WithT, text string) []string {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	g.Expect(err).NotTo(HaveOccurred())
+	var found []string
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), text) { // some end meanwhile
+			found = append(found, string(line))
+		}
+	}
+	return found
+}
+
+func TestDirectoryServesOneLabAtATime(t *testing.T) {
+	g := NewWithT(t)
+	place := t.TempDir()
+	first, err := openDirectory(place)
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = openDirectory(place)
+	g.Expect(err).To(MatchError(ContainSubstring("locking")))
+	g.Expect(first.close()).To(Succeed())
+	g.Expect(place).To(BeADirectory(), "only a temporary directory is removed")
+	second, err := openDirectory(place)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(second.close()).To(Succeed())
+}
+
 func TestAwaitGivesUpWithTheLastAnswer(t *testing.T) {
 	g := NewWithT(t)
 	p, err := run("sleeper", "/bin/sh", filepath.Join(t.TempDir(), "log"), []string{"-c", "echo dreaming; exec sleep 600"}, nil)
