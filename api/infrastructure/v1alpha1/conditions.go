@@ -3,7 +3,7 @@
 
 package v1alpha1
 
-// Types of conditions. Each has its reasons below; docs/reference/conditions.md is made from these comments.
+// Types of conditions.
 const (
 	// ConditionReady: the object does what it is for. Its reason is the most telling of all.
 	ConditionReady = "Ready"

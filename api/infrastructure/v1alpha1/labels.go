@@ -58,11 +58,16 @@ func LeaseName(host string) string { return "repave-host-" + host }
 // AgentRoleName is the name of the Role and RoleBinding that let the agent of a host read its own host.
 func AgentRoleName(host string) string { return "repave-host-" + host }
 
-// AgentFieldOwner is the field manager of the agent's part of a host's status.
-const AgentFieldOwner = "repave-agent"
+// Field managers of the parts of a host's status.
+const (
+	// AgentFieldOwner applies status.agent.
+	AgentFieldOwner = "repave-agent"
+	// NetbootFieldOwner applies status.netboot.
+	NetbootFieldOwner = "repave-netboot"
+)
 
-// NetbootFieldOwner is the field manager of the netboot server's part of a host's status.
-const NetbootFieldOwner = "repave-netboot"
-
-// PoolMachineKind is what pools report as the kind of their members.
-const PoolMachineKind = "RepaveMachine"
+// Kinds that are reported to Cluster API.
+const (
+	// PoolMachineKind is the kind of a pool's members.
+	PoolMachineKind = "RepaveMachine"
+)
