@@ -128,6 +128,7 @@ const (
 	ReasonWaitingForHost           = "WaitingForHost"            // the host is being installed
 	ReasonWaitingForNode           = "WaitingForNode"            // the Node is not there or not ready yet
 	ReasonWaitingForSlot           = "WaitingForSlot"            // staged; the pool has not granted a slot yet
+	ReasonWaitingForRepave         = "WaitingForRepave"          // another netboot image is wanted; the next repave installs it
 	ReasonDraining                 = "Draining"                  // pods are being moved away
 	ReasonDrainBlocked             = "DrainBlocked"              // pods refuse to go; tried again
 	ReasonBooting                  = "Booting"                   // the host boots into the image
