@@ -33,6 +33,20 @@ func (o object) inner(key string) object {
 	return nested
 }
 
+// objects is a list of objects. Members that are something else are left out.
+func (o object) objects(key string) []object {
+	var members []json.RawMessage
+	_ = json.Unmarshal(o[key], &members)
+	var listed []object
+	for _, member := range members {
+		var one object
+		if json.Unmarshal(member, &one) == nil {
+			listed = append(listed, one)
+		}
+	}
+	return listed
+}
+
 // strings is a list of strings, empty when it is absent or something else.
 func (o object) strings(key string) []string {
 	var listed []string
@@ -147,9 +161,7 @@ func parseResetTypes(body []byte) []string {
 	if json.Unmarshal(body, &o) != nil {
 		return nil
 	}
-	var parameters []object
-	_ = json.Unmarshal(o["Parameters"], &parameters)
-	for _, parameter := range parameters {
+	for _, parameter := range o.objects("Parameters") {
 		var name string
 		if json.Unmarshal(parameter["Name"], &name) == nil && name == "ResetType" {
 			return parameter.strings("AllowableValues")
@@ -166,10 +178,7 @@ func parseMessageID(body []byte) string {
 		return ""
 	}
 	failure := o.inner("error")
-	var infos []object
-	if json.Unmarshal(failure["@Message.ExtendedInfo"], &infos) != nil {
-		infos = []object{failure.inner("@Message.ExtendedInfo")}
-	}
+	infos := append(failure.objects("@Message.ExtendedInfo"), failure.inner("@Message.ExtendedInfo"))
 	found := ""
 	for _, info := range append(infos, object{"MessageId": failure["code"]}) {
 		var id string
