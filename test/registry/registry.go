@@ -64,17 +64,20 @@ func StartAt(address string) (*Registry, error) {
 	}
 	// A client tries TLS first and dropped connections are ordered faults: neither is worth a line of log.
 	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadHeaderTimeout: readHeaderTimeout, ErrorLog: quiet}
-	go func() { r.done <- r.server.Serve(listener) }()
+	go func() {
+		defer close(r.done)
+		r.done <- r.server.Serve(listener)
+	}()
 	return r, nil
 }
 
 // Host is host:port, the first part of every reference.
 func (r *Registry) Host() string { return r.host }
 
-// Close stops serving, cutting what is in flight, and returns when the port is free.
+// Close stops serving, cutting what is in flight, and returns when the port is free. It may be called again.
 func (r *Registry) Close() error {
 	err := r.server.Close()
-	if serveErr := <-r.done; !errors.Is(serveErr, http.ErrServerClosed) {
+	if serveErr, first := <-r.done; first && !errors.Is(serveErr, http.ErrServerClosed) {
 		err = errors.Join(err, serveErr)
 	}
 	return err
