@@ -16,11 +16,11 @@ func failed(m machine) Step {
 	step, reason, message := m.verdict()
 	rest := func(effect Effect) Step { return m.at(step, effect, reason, message) }
 	switch {
-	case m.runs() && m.nodeProven() && !m.failedAt(infrav1.FailedBoot):
-		return proven(m)
+	case m.proves() && !m.failedAt(infrav1.FailedBoot):
+		return m.at(infrav1.UpdateUncordoning, None{}, infrav1.ReasonVerifying, "came up late, uncordoning the Node")
 	case m.Host.Desired != m.update.Digest || m.Host.State != infrav1.DesiredStaged:
 		return rest(SetDesired{m.update.Digest, infrav1.DesiredStaged})
-	case m.Node.Cordoned && m.Node.Ready && m.Host.Connected && !m.runs():
+	case m.Node.Cordoned && m.nodeProven() && m.Host.Connected && !m.runs():
 		return rest(Uncordon{})
 	default:
 		return rest(None{})

@@ -12,16 +12,20 @@ import (
 // Next says what comes next for a machine whose host is provisioned. It has no memory but View.Update: with that lost it finds
 // its place again from the facts, and boots nothing that it does not see drained.
 func Next(v View) Step {
-	if v.Wanted == "" {
+	switch {
+	case v.Update != nil && v.resume().bootUnderWay():
+		return v.resume().next()
+	case v.Wanted == "":
 		return netbootOnly(v)
-	}
-	if v.Update == nil {
+	case v.Update == nil || v.Update.Digest != v.Wanted:
 		return stage(v.begin(v.Wanted))
+	default:
+		return v.resume().next()
 	}
-	m := v.resume()
-	if m.update.Digest != v.Wanted && !m.bootUnderWay() {
-		return stage(v.begin(v.Wanted))
-	}
+}
+
+// next goes on from the stretch that was begun last.
+func (m machine) next() Step {
 	switch m.update.Step {
 	case infrav1.UpdateStaging, infrav1.UpdateStaged:
 		return stage(m)
@@ -65,6 +69,11 @@ func (m machine) nodeProven() bool {
 	return m.Node.Found && m.Node.Ready && m.Node.BootID != "" && m.Node.BootID == m.Host.BootID
 }
 
+// proves: the image runs, in another boot than the one in which its boot was asked for, and the Node serves.
+func (m machine) proves() bool {
+	return m.runs() && m.nodeProven() && m.Host.BootID != m.update.BootID
+}
+
 // bootUnderWay: the host was asked to boot the image and the end is not seen yet. Another wish waits until then, because
 // nobody can call the boot back.
 func (m machine) bootUnderWay() bool {
@@ -85,27 +94,33 @@ func (m machine) at(step infrav1.UpdateStep, effect Effect, reason, message stri
 // stage brings the image onto the host, without disturbing it, and waits for a slot. No cordon of ours is held here.
 func stage(m machine) Step {
 	digest := short(m.update.Digest)
+	staging := func(effect Effect) Step {
+		return m.at(infrav1.UpdateStaging, effect, infrav1.ReasonStaging, "staging "+digest)
+	}
+	asked := m.Host.Desired == m.update.Digest && m.Host.State == infrav1.DesiredStaged
 	switch {
-	case m.runs():
-		return verify(m)
-	case m.failedAt(infrav1.FailedBoot):
+	case m.update.Step == "" && (asked || m.runs()):
+		return staging(None{})
+	case m.update.Step != "" && m.runs():
+		return m.at(infrav1.UpdateVerifying, None{}, infrav1.ReasonVerifying, digest+" runs, the Node must prove itself")
+	case m.update.Step != "" && m.failedAt(infrav1.FailedBoot):
 		return failed(m)
-	case m.Host.Desired != m.update.Digest || m.Host.State != infrav1.DesiredStaged:
-		return m.at(infrav1.UpdateStaging, SetDesired{m.update.Digest, infrav1.DesiredStaged}, infrav1.ReasonStaging, "staging "+digest)
+	case !asked:
+		return staging(SetDesired{m.update.Digest, infrav1.DesiredStaged})
 	case m.failedAt(infrav1.FailedStage):
 		return failed(m)
 	case m.Node.Cordoned:
-		return m.at(infrav1.UpdateStaging, Uncordon{}, infrav1.ReasonStaging, "staging "+digest)
+		return staging(Uncordon{})
 	case !m.Host.Connected:
 		return m.at(infrav1.UpdateStaging, None{}, infrav1.ReasonWaitingForHost, "the agent of the host is not connected")
 	case m.Host.Staged != m.update.Digest:
-		return m.at(infrav1.UpdateStaging, None{}, infrav1.ReasonStaging, "staging "+digest)
+		return staging(None{})
 	case m.Host.Operation:
 		return m.at(infrav1.UpdateStaged, None{}, infrav1.ReasonWaitingForHost, "a reboot or repave of the host runs")
-	case m.Slot != m.update.Digest:
+	case m.Slot != m.update.Digest || m.update.Step != infrav1.UpdateStaged:
 		return m.at(infrav1.UpdateStaged, None{}, infrav1.ReasonWaitingForSlot, digest+" is staged and waits for a slot")
 	default:
-		return drain(m)
+		return m.at(infrav1.UpdateDraining, None{}, infrav1.ReasonDraining, "a slot is granted, emptying the Node")
 	}
 }
 
@@ -115,10 +130,8 @@ func drain(m machine) Step {
 		return m.at(infrav1.UpdateDraining, effect, reason, message)
 	}
 	switch {
-	case m.runs():
-		return verify(m)
-	case m.Slot != m.update.Digest || m.Host.Connected && m.Host.Staged != m.update.Digest:
-		return stage(m)
+	case m.runs(), m.Slot != m.update.Digest, m.Host.Connected && m.Host.Staged != m.update.Digest:
+		return m.at(infrav1.UpdateStaging, None{}, infrav1.ReasonStaging, "the slot was withdrawn or the staged image changed")
 	case m.Node.Unreachable:
 		return wait(None{}, infrav1.ReasonWorkloadUnreachable, "the workload cluster cannot be reached to drain the Node")
 	case m.Node.Found && !m.Node.Unschedulable:
@@ -144,10 +157,7 @@ func drain(m machine) Step {
 func (m machine) boots(effect Effect) Step {
 	step := m.at(infrav1.UpdateBooting, effect, infrav1.ReasonBooting, "booting into "+short(m.update.Digest))
 	step.Hold = true
-	step.Again = max(m.update.StepAt.Add(m.Limits.Boot).Sub(m.Now), 0)
-	if step.Update.StepAt.Time.Equal(m.Now) {
-		step.Again = m.Limits.Boot
-	}
+	step.Again = max(step.Update.StepAt.Add(m.Limits.Boot).Sub(m.Now), 0)
 	return step
 }
 
@@ -155,14 +165,14 @@ func (m machine) boots(effect Effect) Step {
 func boot(m machine) Step {
 	switch {
 	case m.runs() && m.Host.BootID != m.update.BootID:
-		return verify(m)
+		return m.at(infrav1.UpdateVerifying, None{}, infrav1.ReasonVerifying, short(m.update.Digest)+" runs, the Node must prove itself")
 	case m.failedAt(infrav1.FailedBoot), m.failedAt(infrav1.FailedStage):
 		return failed(m)
 	case m.overdue(m.Limits.Boot):
 		return m.gaveUp(fmt.Sprintf("%s did not come up within %s", short(m.update.Digest), m.Limits.Boot))
 	case m.Host.Desired != m.update.Digest:
 		// The wish was saved but never written, and the host is asked for something else meanwhile.
-		return stage(m.begin(m.update.Digest))
+		return m.at(infrav1.UpdateStaging, None{}, infrav1.ReasonStaging, "the boot was never asked for, staging again")
 	case m.Host.State != infrav1.DesiredBooted:
 		return m.boots(SetDesired{m.update.Digest, infrav1.DesiredBooted})
 	default:
@@ -170,21 +180,26 @@ func boot(m machine) Step {
 	}
 }
 
-// verify waits until the Node proves that the image serves.
+// verify waits until the Node proves that the image serves. Only a boot that we asked for has a deadline: a host that came up
+// by itself, as after its install, may wait for its first Node as long as the cluster takes to become ready.
 func verify(m machine) Step {
+	asked := m.update.BootID != ""
 	wait := func(reason, message string) Step {
 		step := m.at(infrav1.UpdateVerifying, None{}, reason, message)
-		step.Again = max(step.Update.StepAt.Add(m.Limits.Verify).Sub(m.Now), 0)
+		if asked {
+			step.Again = max(step.Update.StepAt.Add(m.Limits.Verify).Sub(m.Now), 0)
+		}
 		return step
 	}
-	verifying := m.update.Step == infrav1.UpdateVerifying
 	switch {
 	case m.failedAt(infrav1.FailedBoot) && !m.runs():
 		return failed(m)
-	case m.runs() && m.nodeProven():
-		return proven(m)
-	case verifying && m.overdue(m.Limits.Verify):
-		return m.gaveUp(fmt.Sprintf("%s runs, but its Node did not prove itself within %s", short(m.update.Digest), m.Limits.Verify))
+	case m.proves():
+		return m.at(infrav1.UpdateUncordoning, None{}, infrav1.ReasonVerifying, "proven, uncordoning the Node")
+	case asked && m.overdue(m.Limits.Verify):
+		return m.gaveUp(fmt.Sprintf("%s came up, but its Node did not prove itself within %s", short(m.update.Digest), m.Limits.Verify))
+	case !asked && m.Host.Connected && !m.runs():
+		return m.at(infrav1.UpdateStaging, None{}, infrav1.ReasonStaging, "the host runs another image, staging")
 	case !m.runs():
 		return wait(infrav1.ReasonWaitingForHost, "the host does not report the image any more")
 	case m.Node.Unreachable:
@@ -200,15 +215,19 @@ func verify(m machine) Step {
 
 // proven gives the cordon back and rests, until the host runs something else.
 func proven(m machine) Step {
+	uncordoning := func(effect Effect, reason, message string) Step {
+		return m.at(infrav1.UpdateUncordoning, effect, reason, message)
+	}
+	resting := m.update.Step == infrav1.UpdateUpToDate
 	switch {
 	case m.Host.Connected && !m.runs() && !m.Host.Operation:
-		return stage(m.begin(m.update.Digest))
+		return m.at(infrav1.UpdateStaging, None{}, infrav1.ReasonStaging, "the host runs another image, staging")
 	case m.Host.Desired != m.update.Digest:
-		return m.at(infrav1.UpdateUncordoning, SetDesired{m.update.Digest, infrav1.DesiredStaged}, infrav1.ReasonVerifying, "proven, noting the image at the host")
+		return uncordoning(SetDesired{m.update.Digest, infrav1.DesiredStaged}, infrav1.ReasonVerifying, "proven, noting the image at the host")
 	case m.Node.Cordoned:
-		return m.at(infrav1.UpdateUncordoning, Uncordon{}, infrav1.ReasonVerifying, "proven, uncordoning the Node")
-	case m.Node.Unreachable && m.update.Step != infrav1.UpdateUpToDate:
-		return m.at(infrav1.UpdateUncordoning, None{}, infrav1.ReasonWorkloadUnreachable, "the workload cluster cannot be reached to uncordon the Node")
+		return uncordoning(Uncordon{}, infrav1.ReasonVerifying, "proven, uncordoning the Node")
+	case m.Node.Unreachable && !resting:
+		return uncordoning(None{}, infrav1.ReasonWorkloadUnreachable, "the workload cluster cannot be reached to uncordon the Node")
 	default:
 		return m.at(infrav1.UpdateUpToDate, None{}, infrav1.ReasonMachineUpToDate, short(m.update.Digest)+" runs and is proven")
 	}
