@@ -1,0 +1,175 @@
+// Copyright 2026 The Repave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
+)
+
+// named is how many members a message names before it only counts: enough to know where to look, short enough for a table.
+const named = 3
+
+// steps are the words for members on their way, in the order in which a message lists them. Those in which a person may have to
+// look at one member are followed by names.
+var steps = []struct {
+	word  string
+	names bool
+}{
+	{"joining", true}, {"waiting to stage", false}, {"staging", false}, {"staged", false},
+	{"draining", true}, {"booting", true}, {"verifying", true}, {"uncordoning", true},
+	{"failed", true}, {"rolled back", true},
+}
+
+// word says where a member is on its way to the digest; "" where it has arrived.
+func (m *Member) word(digest string) string {
+	switch {
+	case m.upToDate(digest):
+		return ""
+	case !m.Provisioned:
+		return "joining"
+	case m.Aim != digest && !m.disrupted(digest):
+		return "waiting to stage"
+	}
+	switch m.Step {
+	case infrav1.UpdateStaging:
+		return "staging"
+	case infrav1.UpdateStaged:
+		return "staged"
+	case infrav1.UpdateDraining:
+		return "draining"
+	case infrav1.UpdateBooting:
+		return "booting"
+	case infrav1.UpdateVerifying:
+		return "verifying"
+	case infrav1.UpdateUncordoning:
+		return "uncordoning"
+	case infrav1.UpdateFailed:
+		return "failed"
+	case infrav1.UpdateRolledBack:
+		return "rolled back"
+	}
+	return "waiting to stage"
+}
+
+// message tells people how far the rollout is and what it waits for.
+func (s *state) message(step Step) string {
+	text := fmt.Sprintf("%d/%d updated", s.counts.UpToDate, s.Replicas)
+	if progress := s.progress(); progress != "" {
+		text += "; " + progress
+	}
+	switch step.Reason {
+	case infrav1.ReasonHalted:
+		text += fmt.Sprintf("; halted: %d failed, maxFailed is %d: change the image or delete the failed machines", s.failed, s.limit)
+	case infrav1.ReasonRolloutPaused:
+		text += "; paused: no new slots"
+	case infrav1.ReasonRolloutInProgress:
+		text += s.waiting(step.Grant)
+	}
+	return text
+}
+
+// progress counts the members at each step.
+func (s *state) progress() string {
+	at := map[string][]string{}
+	for _, m := range s.stay {
+		if word := m.word(s.Digest); word != "" {
+			at[word] = append(at[word], m.Name)
+		}
+	}
+	var parts []string
+	for _, step := range steps {
+		members := at[step.word]
+		switch {
+		case len(members) == 0:
+		case step.names:
+			slices.Sort(members)
+			parts = append(parts, fmt.Sprintf("%d %s (%s)", len(members), step.word, abbreviate(members)))
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", len(members), step.word))
+		}
+	}
+	if s.missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d missing", s.missing))
+	}
+	if s.leaving > 0 {
+		parts = append(parts, fmt.Sprintf("%d to be deleted once Cluster API has adopted them", s.leaving))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// waiting says how many staged members wait for a slot, and for whom they wait.
+func (s *state) waiting(granted []string) string {
+	waiting := -len(granted)
+	var busy []*Member
+	for _, m := range s.stay {
+		if m.staged(s.Digest) {
+			waiting++
+		}
+		if m.unavailable(s.Digest) {
+			busy = append(busy, m)
+		}
+	}
+	if waiting <= 0 {
+		return ""
+	}
+	slices.SortFunc(busy, func(a, b *Member) int { return cmp.Compare(a.Name, b.Name) })
+	var why []string
+	for _, m := range busy {
+		why = append(why, m.Name+" "+m.trouble(s.Digest))
+		if len(why) == named && len(busy) > named {
+			why = append(why, fmt.Sprintf("%d more", len(busy)-named))
+			break
+		}
+	}
+	for _, name := range granted[:min(named, len(granted))] {
+		why = append(why, name+" starts")
+	}
+	if s.missing > 0 {
+		why = append(why, fmt.Sprintf("%d missing", s.missing))
+	}
+	spent := s.counts.Unavailable + s.costing(granted)
+	return fmt.Sprintf("; waiting: %d for a slot (%d/%d unavailable: %s)", waiting, spent, s.allowed, strings.Join(why, ", "))
+}
+
+// costing counts those of the granted that serve now and soon will not.
+func (s *state) costing(granted []string) int {
+	serving := 0
+	for _, m := range s.stay {
+		if _, found := slices.BinarySearch(granted, m.Name); found && !m.unavailable(s.Digest) {
+			serving++
+		}
+	}
+	return serving
+}
+
+// trouble says why a member is unavailable.
+func (m *Member) trouble(digest string) string {
+	switch {
+	case !m.Provisioned:
+		return "joining"
+	case m.failed(digest):
+		return m.word(digest)
+	case !m.disrupted(digest):
+		return "down"
+	case m.Step == infrav1.UpdateStaged || m.upToDate(digest):
+		return "starts"
+	}
+	if word := m.word(digest); word != "" {
+		return word
+	}
+	return "starts"
+}
+
+// abbreviate names a few and counts the rest.
+func abbreviate(sorted []string) string {
+	if len(sorted) <= named {
+		return strings.Join(sorted, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(sorted[:named], ", "), len(sorted)-named)
+}
