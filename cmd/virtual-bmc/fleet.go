@@ -21,7 +21,7 @@ import (
 	"github.com/repave-io/cluster-api-provider-repave/metal/redfish/virtual"
 )
 
-const long = `Run virtual Redfish BMCs over HTTPS, each with a server behind it that is only a power state.
+var long = `Run virtual Redfish BMCs over HTTPS, each with a server behind it that is only a power state.
 
 Every BMC has one system, /redfish/v1/Systems/1, with power (On, ForceOff, GracefulShutdown, ForceRestart), a one-time
 boot source (Pxe, and UefiHttp with HttpBootUri), sessions with a cap, and a self-signed certificate made at start, whose
@@ -30,8 +30,9 @@ SHA-256 fingerprint is printed. The account is the same for all; it is no secret
 With --admin, faults can be switched on by name (server-01, server-02, ...):
   curl http://127.0.0.1:8400/servers
   curl -X POST 'http://127.0.0.1:8400/servers/server-01/faults/hang?on=true'
-Lasting faults are hang, refuse (503), deny (401), ignore-resets and ignore-boot (accepted, without effect); drop-sessions
-and swap-certificate happen once. The admin address asks for no credentials.
+Faults are: ` + strings.Join(virtual.FaultNames(), ", ") + `.
+"refuse" answers 503, "deny" 401; what is ignored is accepted without effect; the last two happen once, the others last
+until ?on=false. The admin address asks for no credentials.
 
 It runs until interrupted.`
 

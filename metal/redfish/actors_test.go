@@ -190,7 +190,7 @@ func TestDeafOperatingSystemIsIgnoredShutdown(t *testing.T) {
 
 func TestOneDeadBMCDelaysNoOther(t *testing.T) {
 	g := NewWithT(t)
-	dead, _ := startBMC(t)
+	dead, _ := startBMC(t, func(o *virtual.Options) { o.MaxSessions = 20 })
 	dead.Faults().Hang(true)
 	alive, _ := startBMC(t)
 	actors := watch(t, redfish.Options{CallTimeout: time.Second, BackoffMin: time.Hour, BackoffMax: time.Hour})
@@ -250,6 +250,33 @@ func TestUnusableEndpointSaysSo(t *testing.T) {
 	g.Expect(classOf(t, reading.Err)).To(Equal(redfish.Permanent))
 	reading = actors.do(redfish.Command{ID: "1", Verb: redfish.PowerOn})
 	g.Expect(classOf(t, reading.Last.Err)).To(Equal(redfish.Permanent))
+}
+
+func TestCloseGivesUpOnAHangingBMC(t *testing.T) {
+	g := NewWithT(t)
+	bmc, _ := startBMC(t)
+	actors := watch(t, redfish.Options{CallTimeout: 100 * time.Millisecond})
+	actors.Connect(key, endpointOf(bmc))
+	actors.ready(key)
+	bmc.Faults().Hang(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	g.Expect(actors.Close(ctx)).To(Succeed())
+	actors.Connect(key, endpointOf(bmc))
+	_, known := actors.Reading(key)
+	g.Expect(known).To(BeFalse(), "closed for good")
+}
+
+func TestCloseEndsWithItsContext(t *testing.T) {
+	g := NewWithT(t)
+	bmc, _ := startBMC(t)
+	actors := watch(t, redfish.Options{CallTimeout: 500 * time.Millisecond})
+	actors.Connect(key, endpointOf(bmc))
+	actors.ready(key)
+	bmc.Faults().Hang(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	g.Expect(classOf(t, actors.Close(ctx))).To(Equal(redfish.Transient))
 }
 
 func TestCollectors(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -234,5 +235,34 @@ func TestLyingAnswers(t *testing.T) {
 			g.Expect(err.Error()).To(ContainSubstring(tc.says))
 			g.Expect(elsewhere).To(BeZero())
 		})
+	}
+}
+
+// TestLostAnswerOfAResetIsNotSentAgain breaks the connection off after a reset arrived, also on a kept-alive one.
+func TestLostAnswerOfAResetIsNotSentAgain(t *testing.T) {
+	g := NewWithT(t)
+	var resets atomic.Int32
+	bmc := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPost:
+			resets.Add(1)
+			panic(http.ErrAbortHandler)
+		case r.URL.Path == "/redfish/v1/":
+			_, _ = w.Write([]byte(`{"Systems":{"@odata.id":"/s"}}`))
+		case r.URL.Path == "/s":
+			_, _ = w.Write([]byte(`{"Members":[{"@odata.id":"/s/1"}]}`))
+		default:
+			_, _ = w.Write([]byte(`{"PowerState":"Off","Actions":{"#ComputerSystem.Reset":{"target":"/s/1/reset"}}}`))
+		}
+	}))
+	defer bmc.Close()
+	client := clientOf(t, redfish.Endpoint{Address: bmc.URL, Username: username, Password: password, TLSMode: redfish.Insecure})
+	for sent := range 5 {
+		_, err := client.Read(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+		err = client.Reset(t.Context(), "On")
+		g.Expect(classOf(t, err)).To(Equal(redfish.Unreachable))
+		g.Expect(err).To(MatchError("resetting with On: the connection broke off"))
+		g.Expect(resets.Load()).To(BeEquivalentTo(sent + 1))
 	}
 }

@@ -22,7 +22,7 @@ type Options struct {
 	PowerWait time.Duration // for a power change before it counts as Ignored; default 60s
 
 	// Notify is called with the key after every change of a Reading, outside of all locks, on the goroutine of the BMC it
-	// concerns: it must be quick. Default: nobody is told.
+	// concerns or of the caller of Ask: it must be quick. Default: nobody is told.
 	Notify func(key string)
 
 	Log logr.Logger // one line per act on a BMC; default: none

@@ -31,7 +31,13 @@ func (c *Client) request(ctx context.Context, op, method, path string, body any)
 	if err := c.login(ctx); err != nil {
 		return reply{}, err
 	}
-	got, err := c.wire.send(ctx, op, method, path, c.credentials(), encoded)
+	send := func() (reply, error) {
+		return c.wire.send(ctx, call{
+			op: op, method: method, path: path, header: c.credentials(), body: encoded,
+			once: method == http.MethodPost, // all of them are actions
+		})
+	}
+	got, err := send()
 	if err == nil && got.status == http.StatusUnauthorized && c.session.token != "" {
 		lost := c.session
 		c.session = session{}
@@ -39,7 +45,7 @@ func (c *Client) request(ctx context.Context, op, method, path string, body any)
 			return reply{}, err
 		}
 		c.discard(ctx, lost)
-		got, err = c.wire.send(ctx, op, method, path, c.credentials(), encoded)
+		got, err = send()
 	}
 	return got, checked(op, got, err)
 }
@@ -68,7 +74,7 @@ func (c *Client) credentials() http.Header {
 func (c *Client) login(ctx context.Context) error {
 	if c.root == nil {
 		const op = "reading the Redfish root"
-		got, err := c.wire.send(ctx, op, http.MethodGet, rootPath, http.Header{}, nil)
+		got, err := c.wire.send(ctx, call{op: op, method: http.MethodGet, path: rootPath})
 		if err = checked(op, got, err); err != nil {
 			return err
 		}
@@ -87,7 +93,7 @@ func (c *Client) login(ctx context.Context) error {
 		return &Error{Class: Permanent, Op: op, Message: "the account cannot be encoded"}
 	}
 	// Not cancelled with the caller: a session whose answer nobody waits for is one the BMC keeps, and it has few.
-	got, err := c.wire.send(context.WithoutCancel(ctx), op, http.MethodPost, c.root.sessions, http.Header{}, account)
+	got, err := c.wire.send(context.WithoutCancel(ctx), call{op: op, method: http.MethodPost, path: c.root.sessions, body: account})
 	if err = checked(op, got, err); err != nil {
 		return err
 	}
@@ -108,7 +114,7 @@ func (c *Client) discard(ctx context.Context, lost session) {
 	if lost.location == "" || lost.location == c.session.location {
 		return
 	}
-	_, _ = c.wire.send(ctx, "giving back the session", http.MethodDelete, lost.location, c.credentials(), nil)
+	_, _ = c.wire.send(ctx, call{op: "giving back the session", method: http.MethodDelete, path: lost.location, header: c.credentials()})
 }
 
 // Close gives the session back and drops the connection. The Client may be used again; it then logs in anew.
@@ -120,7 +126,7 @@ func (c *Client) Close(ctx context.Context) error {
 		return nil
 	}
 	const op = "giving back the session"
-	got, err := c.wire.send(ctx, op, http.MethodDelete, old.location, c.credentials(), nil)
+	got, err := c.wire.send(ctx, call{op: op, method: http.MethodDelete, path: old.location, header: c.credentials()})
 	c.session = session{}
 	if err == nil && (got.status == http.StatusUnauthorized || got.status == http.StatusNotFound) {
 		return nil // gone already

@@ -32,6 +32,14 @@ type wire struct {
 	seen string
 }
 
+// call is one request.
+type call struct {
+	op, method, path string
+	header           http.Header
+	body             []byte // nil for none
+	once             bool   // sent at most once, at the price of a new connection
+}
+
 type reply struct {
 	status int
 	header http.Header
@@ -108,51 +116,53 @@ func sameHost(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// send carries one request and reads the whole answer. A POST goes over a connection of its own: the standard library
-// repeats requests on its own only when a kept-alive connection turns out dead, and a reset must not be repeated.
-func (w *wire) send(ctx context.Context, op, method, path string, header http.Header, body []byte) (reply, error) {
+// send carries one request and reads the whole answer.
+func (w *wire) send(ctx context.Context, what call) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
 	started := time.Now()
-	answered, err := w.exchange(ctx, op, method, path, header, body)
-	observe(method, answered.status, time.Since(started))
-	return answered, err
+	got, err := w.exchange(ctx, what)
+	observe(what.method, got.status, time.Since(started))
+	return got, err
 }
 
-func (w *wire) exchange(ctx context.Context, op, method, path string, header http.Header, body []byte) (reply, error) {
-	request, err := http.NewRequestWithContext(ctx, method, w.base+path, bytes.NewReader(body))
+func (w *wire) exchange(ctx context.Context, what call) (reply, error) {
+	request, err := http.NewRequestWithContext(ctx, what.method, w.base+what.path, bytes.NewReader(what.body))
 	if err != nil {
-		return reply{}, &Error{Class: Permanent, Op: op, Message: "the BMC gave a link that is not a path"}
+		return reply{}, &Error{Class: Permanent, Op: what.op, Message: "the BMC gave a link that is not a path"}
 	}
-	request.Header = header.Clone()
+	if what.header != nil {
+		request.Header = what.header
+	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("OData-Version", "4.0")
 	request.Header.Set("User-Agent", "repave")
-	if body != nil {
+	if what.body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	} else {
 		request.Body, request.GetBody = nil, nil
 	}
-	if method == http.MethodPost {
+	if what.once {
+		// The standard library repeats a request on its own only when a kept-alive connection turns out dead.
 		w.client.CloseIdleConnections()
 		request.Close = true
 	}
 	response, err := w.client.Do(request)
 	if err != nil {
-		return reply{}, contactError(op, err, w.timeout)
+		return reply{}, contactError(what.op, err, w.timeout)
 	}
 	defer func() { _ = response.Body.Close() }()
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	got := reply{status: response.StatusCode, header: response.Header, body: content}
 	switch {
 	case err != nil:
-		return reply{}, contactError(op, err, w.timeout)
+		return reply{}, contactError(what.op, err, w.timeout)
 	case len(content) > maxAnswer:
-		return got, &Error{Class: Permanent, Op: op, Status: got.status, Message: "the answer is larger than 4 MiB"}
+		return got, &Error{Class: Permanent, Op: what.op, Status: got.status, Message: "the answer is larger than 4 MiB"}
 	case response.Header.Get("Content-Encoding") != "" && response.Header.Get("Content-Encoding") != "identity":
-		return got, &Error{Class: Permanent, Op: op, Status: got.status, Message: "the answer is compressed, which was not asked for"}
+		return got, &Error{Class: Permanent, Op: what.op, Status: got.status, Message: "the answer is compressed, which was not asked for"}
 	case got.status >= 300 && got.status < 400:
-		return got, &Error{Class: Permanent, Op: op, Status: got.status, Message: "the BMC sends us elsewhere, which is not followed"}
+		return got, &Error{Class: Permanent, Op: what.op, Status: got.status, Message: "the BMC sends us elsewhere, which is not followed"}
 	}
 	return got, nil
 }

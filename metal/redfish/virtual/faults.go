@@ -5,6 +5,7 @@ package virtual
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -61,8 +62,12 @@ func (f *Faults) SwapCertificate() error {
 	return nil
 }
 
-// Set switches a fault by name: hang, refuse, deny, ignore-resets, ignore-boot; drop-sessions and swap-certificate
-// happen once when on.
+// FaultNames are what Set takes. All but the last two last until switched off; those happen once when on.
+func FaultNames() []string {
+	return []string{"hang", "refuse", "deny", "ignore-resets", "ignore-boot", "drop-sessions", "swap-certificate"}
+}
+
+// Set switches a fault by its name.
 func (f *Faults) Set(name string, on bool) error {
 	switch name {
 	case "hang":
@@ -84,7 +89,7 @@ func (f *Faults) Set(name string, on bool) error {
 			return f.SwapCertificate()
 		}
 	default:
-		return fmt.Errorf("setting fault %q: no such fault", name)
+		return fmt.Errorf("setting fault %q: there are only %s", name, strings.Join(FaultNames(), ", "))
 	}
 	return nil
 }

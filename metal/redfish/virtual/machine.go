@@ -7,10 +7,13 @@ import "sync"
 
 // Power states as Redfish spells them (DSP2046, ComputerSystem.PowerState).
 const (
-	PowerOn          = "On"
-	PowerOff         = "Off"
-	PoweringOn       = "PoweringOn"
-	PoweringOff      = "PoweringOff"
+	PowerOn     = "On"
+	PowerOff    = "Off"
+	PoweringOn  = "PoweringOn"
+	PoweringOff = "PoweringOff"
+)
+
+const (
 	bootTargetNone   = "None"
 	bootTargetPXE    = "Pxe"
 	bootTargetHTTP   = "UefiHttp"
@@ -27,6 +30,7 @@ type BootRequest struct {
 // Machine stands behind the BMC. Its methods are called without any lock of the Server held and must return quickly;
 // what takes time (booting, shutting down) goes on behind Power.
 type Machine interface {
+	// Power is one of the power states above.
 	Power() string
 	PowerOn(boot BootRequest)
 	ForceOff()
@@ -43,6 +47,7 @@ type Memory struct {
 	boots []BootRequest
 }
 
+// Power is PowerOn or PowerOff.
 func (m *Memory) Power() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,6 +57,7 @@ func (m *Memory) Power() string {
 	return PowerOff
 }
 
+// PowerOn boots; Boots tells from where.
 func (m *Memory) PowerOn(boot BootRequest) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,12 +65,14 @@ func (m *Memory) PowerOn(boot BootRequest) {
 	m.boots = append(m.boots, boot)
 }
 
+// ForceOff takes the power away.
 func (m *Memory) ForceOff() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.on = false
 }
 
+// Shutdown ends in power off, unless Deaf.
 func (m *Memory) Shutdown() {
 	if !m.Deaf {
 		m.ForceOff()

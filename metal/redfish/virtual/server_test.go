@@ -207,6 +207,37 @@ func TestAdmin(t *testing.T) {
 	g.Expect(server.Faults().Active()).To(BeEmpty())
 }
 
+func TestEveryFaultCanBeSwitchedByName(t *testing.T) {
+	g := NewWithT(t)
+	server, _ := start(t)
+	before := server.Fingerprint()
+	for _, name := range virtual.FaultNames() {
+		g.Expect(server.Faults().Set(name, true)).To(Succeed())
+	}
+	g.Expect(server.Faults().Active()).To(Equal([]string{"deny", "hang", "ignore-boot", "ignore-resets", "refuse"}))
+	g.Expect(server.Fingerprint()).NotTo(Equal(before))
+	for _, name := range virtual.FaultNames() {
+		g.Expect(server.Faults().Set(name, false)).To(Succeed())
+	}
+	g.Expect(server.Faults().Active()).To(BeEmpty())
+	status, _ := call(t, server, "GET", "/redfish/v1/Systems/1", "")
+	g.Expect(status).To(Equal(http.StatusOK))
+}
+
+// TestTakeBoot is the restart of a machine by its own operating system.
+func TestTakeBoot(t *testing.T) {
+	g := NewWithT(t)
+	server, _ := start(t)
+	g.Expect(server.TakeBoot()).To(Equal(virtual.BootRequest{}))
+	for enabled, second := range map[string]virtual.BootRequest{"Once": {}, "Continuous": {Target: "Pxe"}} {
+		status, _ := call(t, server, "PATCH", "/redfish/v1/Systems/1",
+			`{"Boot":{"BootSourceOverrideTarget":"Pxe","BootSourceOverrideEnabled":"`+enabled+`"}}`)
+		g.Expect(status).To(Equal(http.StatusOK))
+		g.Expect(server.TakeBoot()).To(Equal(virtual.BootRequest{Target: "Pxe"}))
+		g.Expect(server.TakeBoot()).To(Equal(second), enabled)
+	}
+}
+
 func newRequest(t *testing.T, server *virtual.Server, method, path, body string) *http.Request {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, server.URL()+path, strings.NewReader(body))
