@@ -1,0 +1,168 @@
+// Copyright 2026 The Repave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
+	"github.com/repave-io/cluster-api-provider-repave/metal/redfish/virtual"
+)
+
+func (s *story) patch(ctx context.Context, object client.Object, patch string) error {
+	return s.client.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("kubectl-patch"))
+}
+
+func (s *story) host(ctx context.Context, name string) (*infrav1.RepaveHost, error) {
+	var host infrav1.RepaveHost
+	if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &host); err != nil {
+		return nil, fmt.Errorf("reading host %s: %w", name, err)
+	}
+	return &host, nil
+}
+
+// memberNames are the hosts of the pool, sorted.
+func (s *story) memberNames() []string { return slices.Sorted(maps.Keys(s.members)) }
+
+// operate bumps a reboot counter on one host and a repave counter on another.
+func (s *story) operate(ctx context.Context) error {
+	names := s.memberNames()
+	rebooted, repaved := names[0], names[1]
+	offs, ons := resets(s.members[rebooted].BMC)
+	installs := s.members[repaved].Box.Count("Installed")
+	before, err := s.host(ctx, rebooted)
+	if err != nil {
+		return err
+	}
+	if err := s.bump(ctx, rebooted, "rebootCounter"); err != nil {
+		return err
+	}
+	if err := s.bump(ctx, repaved, "repaveCounter"); err != nil {
+		return err
+	}
+	s.screen.say("asked: kubectl patch rebootCounter=1 on %s, repaveCounter=1 on %s", rebooted, repaved)
+	err = s.await(ctx, 2*time.Minute, "both counters are acknowledged", func(ctx context.Context) (bool, error) {
+		a, err := s.host(ctx, rebooted)
+		if err != nil {
+			return false, err
+		}
+		b, err := s.host(ctx, repaved)
+		if err != nil {
+			return false, err
+		}
+		return a.Status.Operations.RebootCounter == 1 && a.Status.Operation == nil &&
+			b.Status.Operations.RepaveCounter == 1 && b.Status.Operation == nil, nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.await(ctx, time.Minute, "both serve again", s.allRun(s.releases[1].os)); err != nil {
+		return err
+	}
+	after, err := s.host(ctx, rebooted)
+	if err != nil {
+		return err
+	}
+	newOffs, newOns := resets(s.members[rebooted].BMC)
+	switch {
+	case newOffs != offs+1 || newOns != ons+1:
+		return fmt.Errorf("one reboot of %s took %d power-offs and %d power-ons", rebooted, newOffs-offs, newOns-ons)
+	case before.Status.Agent.BootID == after.Status.Agent.BootID:
+		return fmt.Errorf("host %s runs in the same boot as before its reboot", rebooted)
+	case s.members[repaved].Box.Count("Installed") != installs+1:
+		return fmt.Errorf("one repave of %s installed it %d times", repaved, s.members[repaved].Box.Count("Installed")-installs)
+	}
+	s.prove("%s rebooted through Redfish: one off, one on, another boot ID, acknowledged once", rebooted)
+	s.prove("%s repaved from the network: installed once, the order proven by its agent, acknowledged once", repaved)
+	return nil
+}
+
+// resets counts what a BMC was told and did: power taken away, and given.
+func resets(bmc *virtual.Server) (offs, ons int) {
+	for _, reset := range bmc.Resets() {
+		switch reset.Type {
+		case "On":
+			ons++
+		default:
+			offs++
+		}
+	}
+	return offs, ons
+}
+
+func (s *story) bump(ctx context.Context, name, counter string) error {
+	host := &infrav1.RepaveHost{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := s.patch(ctx, host, fmt.Sprintf(`{"spec":{"operations":{%q:1}}}`, counter)); err != nil {
+		return fmt.Errorf("raising %s of %s: %w", counter, name, err)
+	}
+	return nil
+}
+
+// halt rolls out an image that does not come up on one server: that one goes back by itself, and the rollout stops.
+func (s *story) halt(ctx context.Context) error {
+	next := s.releases[2]
+	digest := (&infrav1.Image{Ref: next.os}).Digest()
+	names := s.memberNames()
+	bad := names[1]
+	faults := s.members[bad].Box.Faults()
+	faults.BadImages = map[string]bool{digest: true}
+	s.members[bad].Box.SetFaults(faults)
+	if err := s.setImage(ctx, next); err != nil {
+		return err
+	}
+	s.screen.say("asked: %s on all, maxFailed 1; on %s it does not come up", next.version, bad)
+	var message string
+	err := s.await(ctx, 2*time.Minute, "the rollout halts and nobody is cordoned", func(ctx context.Context) (bool, error) {
+		var p infrav1.RepaveMachinePool
+		if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pool}, &p); err != nil {
+			return false, fmt.Errorf("reading the pool: %w", err)
+		}
+		condition := meta.FindStatusCondition(p.Status.Conditions, infrav1.ConditionUpToDate)
+		if condition == nil || condition.Reason != infrav1.ReasonHalted || len(s.updatingMembers(ctx)) > 0 {
+			return false, nil
+		}
+		message = condition.Message
+		return s.nobodyCordoned(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	old := (&infrav1.Image{Ref: s.releases[1].os}).Digest()
+	if running := s.members[bad].Box.Running(); running != old {
+		return fmt.Errorf("host %s runs %q after it went back", bad, running)
+	}
+	if tries := s.members[bad].Box.Count("BootFailed"); tries != 1 {
+		return fmt.Errorf("host %s tried the bad image %d times", bad, tries)
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return name != bad && s.members[name].Box.Running() == old }) {
+		return errors.New("the rollout went on over all members in spite of the failure")
+	}
+	s.prove("%s went back to %s by itself, tried %s once; the rollout halted: %s", bad, s.releases[1].version, next.version, message)
+	return nil
+}
+
+// updatingMembers are those that hold a slot and have neither reached nor failed their image.
+func (s *story) updatingMembers(ctx context.Context) []string {
+	var machines infrav1.RepaveMachineList
+	if err := s.client.List(ctx, &machines, client.InNamespace(namespace)); err != nil {
+		return []string{err.Error()}
+	}
+	var names []string
+	for _, m := range machines.Items {
+		if u := m.Status.Update; u != nil && slices.Contains([]infrav1.UpdateStep{infrav1.UpdateDraining, infrav1.UpdateBooting, infrav1.UpdateVerifying, infrav1.UpdateUncordoning}, u.Step) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
