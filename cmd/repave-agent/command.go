@@ -9,6 +9,7 @@ import (
 	"log/slog"
 
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"github.com/repave-io/cluster-api-provider-repave/agent"
 	"github.com/repave-io/cluster-api-provider-repave/agent/facts"
@@ -57,6 +58,7 @@ Drivers for bootc and for systemd-nspawn are not in this release.`,
 			if err != nil {
 				return err
 			}
+			klog.SetSlogLogger(options.Log) // the API client's own complaints come in the same format
 			return agent.Run(command.Context(), options)
 		},
 	}
