@@ -26,7 +26,10 @@ type Host struct {
 	Deleting bool
 	// Paused: the host is paused, so nothing would be done to it.
 	Paused bool
-	// Available: the host can be used for this machine now.
+	// Unfit: the host can never give the machine what it wants: a netboot install needs a BMC and a root device, and a machine
+	// without one needs a host whose agent reports already.
+	Unfit bool
+	// Available: the host can be used now.
 	Available bool
 	// Powered: the server runs already, so its way to the machine is likely to work.
 	Powered bool
@@ -122,8 +125,8 @@ func better(host, best *Host) bool {
 
 // tally counts why hosts are passed over: each host once, for the reason that would outlast the others.
 type tally struct {
-	selected, zoned                                          int
-	deleting, claimed, paused, unavailable, reserved, usable int
+	selected, zoned                                         int
+	deleting, claimed, unfit, paused, unavailable, reserved int
 }
 
 // add counts a host and says whether the machine could claim it.
@@ -141,12 +144,13 @@ func (t *tally) add(v View, host *Host) bool {
 		t.deleting++
 	case host.Claimant != "":
 		t.claimed++
+	case host.Unfit:
+		t.unfit++
 	case host.Paused:
 		t.paused++
 	case !host.Available:
 		t.unavailable++
 	default:
-		t.usable++
 		if host.Reserved {
 			t.reserved++
 		}
@@ -170,7 +174,7 @@ func (t *tally) message(v View) string {
 		n    int
 		what string
 	}{
-		{t.claimed + t.reserved, "claimed"}, {t.unavailable, "not ready"}, {t.paused, "paused"}, {t.deleting, "being deleted"},
+		{t.claimed + t.reserved, "claimed"}, {t.unfit, "unfit"}, {t.unavailable, "not ready"}, {t.paused, "paused"}, {t.deleting, "being deleted"},
 	} {
 		if count.n > 0 {
 			why = append(why, fmt.Sprintf("%d %s", count.n, count.what))

@@ -27,6 +27,8 @@ func paused(h *Host) { h.Paused = true }
 
 func deleting(h *Host) { h.Deleting = true }
 
+func unfit(h *Host) { h.Unfit = true }
+
 func notReady(h *Host) { h.Available = false }
 
 func reserved(h *Host) { h.Reserved = true }
@@ -88,9 +90,9 @@ func TestChoose(t *testing.T) {
 			name: "the reasons are counted",
 			view: View{Hosts: []Host{
 				free("h1", claimedBy("a")), free("h2", claimedBy("b")), free("h3", claimedBy("c")), free("h4", claimedBy("d")),
-				free("h5", notReady), free("h6", paused),
+				free("h5", notReady), free("h6", paused), free("h7", unfit),
 			}},
-			want: Decision{Verdict: Wait, Message: "6 hosts match: 4 claimed, 1 not ready, 1 paused"},
+			want: Decision{Verdict: Wait, Message: "7 hosts match: 4 claimed, 1 unfit, 1 not ready, 1 paused"},
 		},
 		{
 			name: "each host is counted once",
