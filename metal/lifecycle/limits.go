@@ -16,6 +16,7 @@ type Limits struct {
 	Install       time.Duration // of one attempt of a repave, from leaving Preparing to the proof
 	ShutdownGrace time.Duration // for an operating system to shut down before the power is cut
 	CommandPause  time.Duration // between two tries of a command that did not reach its state
+	Settle        time.Duration // after which a power-on that was asked for before shows in readings
 	Poll          time.Duration // between readings while a state is awaited; also the age up to which a reading is of now
 	Lease         time.Duration // since its last renewal, after which the agent counts as lost
 }
@@ -28,6 +29,7 @@ func DefaultLimits() Limits {
 		Install:       45 * time.Minute,
 		ShutdownGrace: 3 * time.Minute,
 		CommandPause:  30 * time.Second,
+		Settle:        15 * time.Second,
 		Poll:          5 * time.Second,
 		Lease:         40 * time.Second,
 	}

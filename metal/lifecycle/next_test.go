@@ -245,6 +245,15 @@ func TestNextOfAHost(t *testing.T) {
 			v.Spec.Desired, v.BMC.Power, v.BMC.At = nil, infrav1.PowerOff, noon.Add(-time.Hour)
 			releasing(v)
 		}, "refresh", infrav1.ReasonReleasing, false},
+		{"off, but a power-on of before may be on its way", func(v *View) {
+			v.Spec.Desired, v.BMC.Power, v.Now = nil, infrav1.PowerOff, noon.Add(-50*time.Second)
+			v.BMC.At = v.Now
+			releasing(v)
+		}, "none", infrav1.ReasonReleasing, false},
+		{"off for good", func(v *View) {
+			v.Spec.Desired, v.BMC.Power = nil, infrav1.PowerOff
+			releasing(v)
+		}, "dropped", infrav1.ReasonReleasing, false},
 		{"release blocked", func(v *View) {
 			v.Spec.Desired, v.BMC.Trouble = nil, infrav1.ReasonUnreachable
 			releasing(v)

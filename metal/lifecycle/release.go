@@ -21,7 +21,7 @@ func release(v View) Step {
 	case r.Release.Done:
 		s.Message = "the claim has ended"
 		return s
-	case !v.Spec.HasBMC || v.ForceRelease || v.fresh(r.Release.At.Time) && v.BMC.Power == infrav1.PowerOff:
+	case !v.Spec.HasBMC || v.ForceRelease || v.darkened():
 		done := *r.Release
 		done.Done = true
 		r.Release = &done
@@ -30,14 +30,26 @@ func release(v View) Step {
 		s.Reason = infrav1.ReasonReleaseBlocked
 		s.Message = fmt.Sprintf("the host cannot be powered off: %s; mend the BMC, or cut the power by hand and annotate the host with %s", v.BMC.Message, infrav1.AnnotationForceRelease)
 		return v.reading(s)
-	case !v.fresh(r.Release.At.Time):
+	case !v.fresh(r.Release.At.Time) || v.BMC.Power == infrav1.PowerOff:
 		return v.reading(s)
 	}
 	return cutPower(v, s)
 }
 
+// darkened says whether the host is off and stays so. Off by our own command is; but a host that is off already may be about
+// to come up, by a command given before the release.
+func (v View) darkened() bool {
+	release := v.Record.Release
+	if v.BMC.Power != infrav1.PowerOff || v.BMC.Busy || !v.fresh(release.At.Time) {
+		return false
+	}
+	return v.BMC.Last.ID == releaseID(*release) && !v.BMC.Last.Failed || v.BMC.At.Sub(release.At.Time) >= v.Limits.Settle
+}
+
+func releaseID(r Release) string { return fmt.Sprintf("release-%d/%d", r.At.Unix(), r.Tries) }
+
 func cutPower(v View, s Step) Step {
-	id := fmt.Sprintf("release-%d/%d", v.Record.Release.At.Unix(), v.Record.Release.Tries)
+	id := releaseID(*v.Record.Release)
 	if v.BMC.Last.ID == id {
 		if v.BMC.Last.Failed {
 			s.Reason = infrav1.ReasonReleaseBlocked

@@ -73,7 +73,7 @@ func disturb(t *rapid.T, w *world) {
 	case 5:
 		if w.spec.Claim != "" && w.ending() && Released(w.object()) {
 			if w.box.power != infrav1.PowerOff || w.box.becomes != "" {
-				w.fatal("a host that is %s was released", w.box.power)
+				w.fatal("a host that is %s (becomes %q) was released", w.box.power, w.box.becomes)
 			}
 			w.spec.Claim = ""
 		}
