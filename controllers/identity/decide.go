@@ -10,12 +10,13 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
 )
 
-// longest is the longest life of an agent's certificate: what a stolen disk is worth.
-const longest = 7 * 24 * time.Hour
+// longest is the longest life of an agent's certificate: a host that was switched off for a season still speaks afterwards.
+const longest = 90 * 24 * time.Hour
 
 // View is all that decides about a request.
 type View struct {
@@ -145,7 +146,7 @@ func hostOf(user string) (namespace, name string, ok bool) {
 		return "", "", false
 	}
 	namespace, name, ok = strings.Cut(rest, ":")
-	if !ok || namespace == "" || name == "" || strings.Contains(name, ":") {
+	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return "", "", false
 	}
 	return namespace, name, true

@@ -30,8 +30,7 @@ func (r *Reconciler) observe(ctx context.Context, request *certificatesv1.Certif
 	// Past the cache: an order may have been redeemed a moment ago, and a denial is for good.
 	host := &infrav1.RepaveHost{}
 	err := r.APIReader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, host)
-	// A name that no object can have is asked for by nobody but a stranger.
-	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) {
+	if apierrors.IsNotFound(err) {
 		return v, nil, nil
 	}
 	if err != nil {
