@@ -1,0 +1,325 @@
+// Copyright 2026 The Repave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pool
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
+)
+
+func TestMembersAreMadeForClusterAPI(t *testing.T) {
+	s := tell(t, 2, func(owner *clusterv1.MachinePool, _ *infrav1.RepaveMachinePool) {
+		owner.Name = strings.Repeat("workers-", 7) + "workers-long"
+	})
+	s.spy.before = func(verb string, o client.Object) {
+		if _, member := o.(*infrav1.RepaveMachine); !member || verb != "create" {
+			return
+		}
+		pool := &infrav1.RepaveMachinePool{}
+		s.Expect(live.Get(s.ctx, client.ObjectKeyFromObject(s.pool), pool)).To(Succeed())
+		s.Expect(pool.Status.InfrastructureMachineKind).To(Equal("RepaveMachine"), "must be known before the first machine")
+		s.Expect(pool.Finalizers).To(ContainElement(infrav1.PoolFinalizer))
+	}
+	s.settled()
+
+	members := s.members()
+	s.Expect(members).To(HaveLen(2))
+	for _, m := range members {
+		s.Expect(m.Name).To(MatchRegexp("^p1-[a-z0-9]{5}$"))
+		s.Expect(m.Labels).To(HaveKeyWithValue(clusterv1.ClusterNameLabel, "c1"))
+		s.Expect(m.Labels[clusterv1.MachinePoolNameLabel]).To(HavePrefix("hash_"), "a long name is hashed, as Cluster API does")
+		s.Expect(m.Labels).To(HaveKeyWithValue("tier", "gold"))
+		s.Expect(m.Spec.Image).To(Equal(image("a")))
+		s.Expect(m.OwnerReferences).To(Equal([]metav1.OwnerReference{{
+			APIVersion: infrav1.GroupVersion.String(), Kind: "RepaveMachinePool", Name: "p1", UID: s.pool.UID,
+		}}), "not a controller: that will be the Machine")
+	}
+	s.Expect(s.recorder.take()).To(ConsistOf("RolloutStarted", "MachineCreated", "MachineCreated"))
+	s.Expect(s.pool.Status.Ready).To(BeFalse())
+	s.Expect(s.condition("Ready")).To(Equal("False NotAllReady: 0/2 ready"))
+	s.Expect(s.condition("UpToDate")).To(HavePrefix("False RolloutInProgress: 0/2 updated; 2 joining (p1-"))
+}
+
+func TestProvisionedPoolIsReportedAndRests(t *testing.T) {
+	s := tell(t, 3)
+	s.running()
+
+	s.Expect(s.pool.Status.Initialization.Provisioned).To(HaveValue(BeTrue()))
+	s.Expect(s.pool.Spec.ProviderIDList).To(HaveLen(3))
+	s.Expect(s.pool.Spec.ProviderIDList).To(HaveEach(HavePrefix("repave://" + s.namespace)))
+	for i, id := range s.pool.Spec.ProviderIDList[1:] {
+		s.Expect(id > s.pool.Spec.ProviderIDList[i]).To(BeTrue(), "sorted")
+	}
+	status := s.pool.Status
+	for _, n := range []*int32{status.Replicas, status.ReadyReplicas, status.UpToDateReplicas} {
+		s.Expect(n).To(HaveValue(BeEquivalentTo(3)))
+	}
+	s.Expect(status.UnavailableReplicas).To(HaveValue(BeZero()))
+	s.Expect(status.TargetDigest).To(Equal(digest("a")))
+	s.Expect(status.DeployedDigest).To(Equal(digest("a")))
+	s.Expect(s.condition("Ready")).To(Equal("True AllReady: 3/3 ready"))
+	s.Expect(s.condition("UpToDate")).To(Equal("True AllUpdated: 3/3 updated"))
+	s.Expect(s.condition("Degraded")).To(Equal("False Healthy: "))
+	s.Expect(s.condition("Paused")).To(HavePrefix("False NotPaused"))
+
+	s.spy.writes = 0
+	s.reconcile(10)
+	s.Expect(s.spy.writes).To(BeZero(), "a converged pool writes nothing")
+
+	s.change(s.members()[0].Name, func(m *infrav1.RepaveMachine) { m.Status.Available = false })
+	s.settled()
+	s.Expect(s.pool.Status.Ready).To(BeTrue(), "provisioned never flips back")
+	s.Expect(s.condition("Ready")).To(Equal("False NotAllReady: 2/3 ready"))
+	s.Expect(s.condition("Degraded")).To(Equal("True HostDegraded: 1 machines are down or failed the image"))
+}
+
+func TestStaleCacheMakesNoMachineTooMany(t *testing.T) {
+	s := tell(t, 3)
+	s.spy.stale = true
+	s.reconcile(10)
+	s.Expect(s.members()).To(HaveLen(3))
+}
+
+func TestRolloutKeepsItsBudget(t *testing.T) {
+	s := tell(t, 4, func(_ *clusterv1.MachinePool, pool *infrav1.RepaveMachinePool) {
+		pool.Spec.Rollout.MaxUnavailable = ptr.To(intstr.FromString("30%")) // of 4: one
+	})
+	s.running()
+	s.wants("b")
+	s.settled()
+	for _, m := range s.members() {
+		s.Expect(m.Spec.Image).To(Equal(image("b")), "all get the image at once")
+		s.Expect(m.Spec.ProviderID).NotTo(BeEmpty(), "the rest of the spec stays")
+	}
+	s.Expect(s.slots()).To(BeEmpty(), "nobody has staged it yet")
+	s.Expect(s.condition("UpToDate")).To(Equal("False RolloutInProgress: 0/4 updated; 4 waiting to stage"))
+	s.Expect(s.pool.Status.DeployedDigest).To(Equal(digest("a")))
+
+	s.all(step("b", infrav1.UpdateStaged))
+	var served []string
+	for range 4 {
+		s.settled()
+		slots := s.slots()
+		s.Expect(slots).To(HaveLen(1), "one at a time")
+		s.change(slots[0], step("b", infrav1.UpdateBooting))
+		s.settled()
+		s.Expect(s.slots()).To(Equal(slots))
+		s.change(slots[0], serve("b"))
+		served = append(served, slots[0])
+	}
+	s.settled()
+	s.Expect(s.slots()).To(BeEmpty(), "all slots are taken back")
+	s.Expect(served).To(HaveLen(4))
+	s.Expect(s.condition("UpToDate")).To(Equal("True AllUpdated: 4/4 updated"))
+	s.Expect(s.pool.Status.DeployedDigest).To(Equal(digest("b")))
+	s.Expect(s.recorder.take()).To(Equal([]string{"RolloutStarted", "RolloutFinished"}))
+}
+
+func TestRolloutHaltsAndStartsAfresh(t *testing.T) {
+	s := tell(t, 3)
+	s.running()
+	s.wants("b")
+	s.settled()
+	s.all(step("b", infrav1.UpdateStaged))
+	s.settled()
+	bad := s.slots()[0]
+	s.change(bad, step("b", infrav1.UpdateRolledBack))
+	s.settled()
+	s.Expect(s.slots()).To(BeEmpty(), "no new slots, and the failed one's is taken back")
+	s.Expect(s.condition("UpToDate")).To(Equal("False Halted: 0/3 updated; 2 staged, 1 rolled back (" + bad + "); " +
+		"halted: 1 failed, maxFailed is 1: change the image or delete the failed machines"))
+	s.Expect(s.condition("Degraded")).To(HavePrefix("True HostDegraded"))
+	s.Expect(s.recorder.take()).To(Equal([]string{"RolloutStarted", "RolloutHalted"}))
+
+	s.wants("c")
+	s.settled()
+	s.all(step("c", infrav1.UpdateStaged))
+	s.settled()
+	s.Expect(s.slots()).To(HaveLen(1))
+	s.Expect(s.condition("UpToDate")).To(HavePrefix("False RolloutInProgress: 0/3 updated; 3 staged; waiting: 2 for a slot (1/1 unavailable: "))
+}
+
+func TestPausedRolloutStagesOnly(t *testing.T) {
+	s := tell(t, 2, func(_ *clusterv1.MachinePool, pool *infrav1.RepaveMachinePool) { pool.Spec.Rollout.Paused = true })
+	s.running()
+	s.wants("b")
+	s.settled()
+	s.all(step("b", infrav1.UpdateStaged))
+	s.settled()
+	s.Expect(s.slots()).To(BeEmpty())
+	s.Expect(s.condition("UpToDate")).To(Equal("False Paused: 0/2 updated; 2 staged; paused: no new slots"))
+}
+
+// TestSlotIsForTheMemberThatWasSeen: a member that changed between the look and the write gets no slot from that look.
+func TestSlotIsForTheMemberThatWasSeen(t *testing.T) {
+	s := tell(t, 2)
+	s.running()
+	s.wants("b")
+	s.settled()
+	s.all(step("b", infrav1.UpdateStaged))
+	meddled := false
+	s.spy.before = func(_ string, o client.Object) {
+		if m, member := o.(*infrav1.RepaveMachine); member && !meddled {
+			meddled = true
+			s.change(m.Name, step("b", infrav1.UpdateStaging))
+		}
+	}
+	s.reconcile(1)
+	s.Expect(meddled).To(BeTrue())
+	s.Expect(s.slots()).To(BeEmpty())
+	s.settled()
+	s.Expect(s.slots()).To(HaveLen(1), "the other one")
+}
+
+func TestScaling(t *testing.T) {
+	s := tell(t, 3)
+	s.running()
+	last := s.members()[2].Name
+	s.change(last, func(m *infrav1.RepaveMachine) {
+		m.Annotations = map[string]string{clusterv1.DeleteMachineAnnotation: ""}
+	})
+	s.scales(2)
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(3), "only the Machine is deleted, the rest is Cluster API's to do")
+	for _, machine := range s.machines() {
+		s.Expect(!machine.DeletionTimestamp.IsZero()).To(Equal(machine.Name == last))
+	}
+	s.Expect(s.pool.Spec.ProviderIDList).To(HaveLen(3), "its Node is still there")
+	s.Expect(s.condition("Ready")).To(Equal("False Scaling: 2/2 ready; 3 of 2 machines exist"))
+	s.bury()
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(2))
+	s.Expect(s.pool.Spec.ProviderIDList).To(HaveLen(2))
+	s.Expect(s.recorder.take()).To(Equal([]string{"MachineDeleted"}))
+
+	s.scales(3)
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(3))
+	s.scales(2)
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(3), "the new one goes first, but has no Machine yet to delete")
+	s.adopt()
+	s.settled()
+	s.bury()
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(2))
+	s.Expect(s.condition("Ready")).To(Equal("True AllReady: 2/2 ready"))
+}
+
+func TestReplicasOfSomebodyElse(t *testing.T) {
+	s := tell(t, 2)
+	s.running()
+	s.Expect(live.Get(s.ctx, client.ObjectKeyFromObject(s.owner), s.owner)).To(Succeed())
+	s.owner.Annotations = map[string]string{clusterv1.ReplicasManagedByAnnotation: "autoscaler"}
+	s.Expect(live.Update(s.ctx, s.owner)).To(Succeed())
+	s.scales(5)
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(2))
+}
+
+func TestLostMemberIsReplaced(t *testing.T) {
+	s := tell(t, 2)
+	s.running()
+	lost := s.members()[0]
+	s.Expect(live.Delete(s.ctx, &lost)).To(Succeed())
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(2))
+	machine := &clusterv1.Machine{}
+	s.Expect(live.Get(s.ctx, client.ObjectKeyFromObject(&lost), machine)).To(Succeed())
+	s.Expect(machine.DeletionTimestamp.IsZero()).To(BeFalse(), "the Machine without a member goes")
+}
+
+func TestDeletion(t *testing.T) {
+	s := tell(t, 2)
+	s.running()
+	s.scales(3)
+	s.settled() // one that is not adopted yet
+	s.recorder.take()
+	s.Expect(live.Delete(s.ctx, s.pool)).To(Succeed())
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(3), "the third may still be adopted: the MachinePool is not being deleted")
+	for _, machine := range s.machines() {
+		s.Expect(machine.DeletionTimestamp.IsZero()).To(BeFalse())
+	}
+	s.Expect(s.condition("Ready")).To(HavePrefix("False Deleting: 3 machines left: p1-"))
+
+	s.Expect(live.Delete(s.ctx, s.owner)).To(Succeed())
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(2), "now it never will be")
+	s.bury()
+	s.settled()
+	s.Expect(s.members()).To(BeEmpty())
+	s.Expect(apierrors.IsNotFound(live.Get(s.ctx, client.ObjectKeyFromObject(s.pool), s.pool))).To(BeTrue())
+	s.Expect(s.recorder.take()).To(Equal([]string{"MachineDeleted", "MachineDeleted"}))
+}
+
+func TestPoolWithoutOwnerIsLeftAlone(t *testing.T) {
+	s := tell(t, 2)
+	orphan := &infrav1.RepaveMachinePool{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "orphan"}, Spec: s.pool.Spec}
+	s.Expect(live.Create(s.ctx, orphan)).To(Succeed())
+	s.pool = orphan
+	s.settled()
+	s.Expect(s.members()).To(BeEmpty())
+	s.Expect(s.pool.Finalizers).To(BeEmpty())
+}
+
+func TestPausedClusterIsLeftAlone(t *testing.T) {
+	s := tell(t, 1)
+	s.running()
+	cluster := &clusterv1.Cluster{}
+	s.Expect(live.Get(s.ctx, client.ObjectKey{Namespace: s.namespace, Name: "c1"}, cluster)).To(Succeed())
+	cluster.Spec.Paused = ptr.To(true)
+	s.Expect(live.Update(s.ctx, cluster)).To(Succeed())
+	s.scales(3)
+	s.wants("b")
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(1))
+	s.Expect(s.members()[0].Spec.Image).To(Equal(image("a")))
+	s.Expect(s.condition("Paused")).To(HavePrefix("True Paused"))
+}
+
+func TestTooFewHosts(t *testing.T) {
+	s := tell(t, 2)
+	s.running()
+	name := s.members()[0].Name
+	s.change(name, func(m *infrav1.RepaveMachine) {
+		m.Status.Available = false
+		m.Status.Conditions = []metav1.Condition{{
+			Type: infrav1.ConditionHostClaimed, Status: metav1.ConditionFalse, Reason: infrav1.ReasonNoHostAvailable, LastTransitionTime: metav1.Now(),
+		}}
+	})
+	s.settled()
+	s.Expect(s.condition("Degraded")).To(Equal("True HostConflict: 1 machines wait for a host that is free and matches: " + name))
+}
+
+func TestDoorRefusesWhatCouldNeverWork(t *testing.T) {
+	s := tell(t, 1)
+	for name, test := range map[string]struct {
+		change func(*infrav1.RepaveMachinePoolSpec)
+		want   string
+	}{
+		"nothing may be unavailable": {func(p *infrav1.RepaveMachinePoolSpec) { p.Rollout.MaxUnavailable = ptr.To(intstr.FromInt32(0)) }, "maxUnavailable must be"},
+		"0%":                         {func(p *infrav1.RepaveMachinePoolSpec) { p.Rollout.MaxUnavailable = ptr.To(intstr.FromString("0%")) }, "maxUnavailable must be"},
+		"more than all":              {func(p *infrav1.RepaveMachinePoolSpec) { p.Rollout.MaxUnavailable = ptr.To(intstr.FromString("101%")) }, "maxUnavailable must be"},
+		"no percentage":              {func(p *infrav1.RepaveMachinePoolSpec) { p.Rollout.MaxFailed = ptr.To(intstr.FromString("many")) }, "maxFailed must be"},
+		"a slot for all":             {func(p *infrav1.RepaveMachinePoolSpec) { p.Template.Spec.Slot = &infrav1.MachineSlot{Digest: "x"} }, "written by the controllers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := &infrav1.RepaveMachinePool{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "bad"}}
+			s.pool.Spec.DeepCopyInto(&pool.Spec)
+			test.change(&pool.Spec)
+			NewWithT(t).Expect(live.Create(s.ctx, pool)).To(MatchError(ContainSubstring(test.want)))
+		})
+	}
+}
