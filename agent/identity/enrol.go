@@ -113,7 +113,7 @@ func (i *Identity) sleep(ctx context.Context, pause time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C():
-		return nil
+		return ctx.Err()
 	}
 }
 
