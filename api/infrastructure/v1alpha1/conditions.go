@@ -56,6 +56,7 @@ const (
 	ReasonReleaseBlocked    = "ReleaseBlocked"    // the host cannot be powered off; see AnnotationForceRelease
 	ReasonDeleting          = "Deleting"          // the object is being deleted
 	ReasonStillClaimed      = "StillClaimed"      // the host is being deleted but still serves a machine; delete that first
+	ReasonRecordUnreadable  = "RecordUnreadable"  // the annotation repave.io/record cannot be read, so nothing is done to the host until a person has mended it
 	ReasonRebooting         = "Rebooting"         // a reboot runs
 	ReasonRepaving          = "Repaving"          // a repave runs
 	ReasonServing           = "Serving"           // the host serves its machine
