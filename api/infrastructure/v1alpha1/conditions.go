@@ -163,4 +163,5 @@ const (
 	ReasonDataSecretAvailable = "Available"       // the Secret holds the data
 	ReasonDataSecretPending   = "Pending"         // the data is being made
 	ReasonJoinTokenFailed     = "JoinTokenFailed" // the join token could not be made in the workload cluster
+	ReasonSecretNotOurs       = "SecretNotOurs"   // a Secret of that name belongs to somebody else; rename the config or remove the Secret
 )
