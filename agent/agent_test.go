@@ -74,7 +74,7 @@ func TestAnImageThatDoesNotComeUpIsToldAndNotTriedAgain(t *testing.T) {
 		s.Eventually(s.agentStatus).Should(And(HaveField("BootID", "boot-1"), failed))
 		stop()
 	}
-	stop, _ := s.start()
+	stop, _ := s.start(looking)
 	s.wish(wanted, infrav1.DesiredStaged)
 	s.Consistently(s.agentStatus, "500ms").Should(failed)
 	s.Expect(s.box.Calls()).To(HaveLen(2), "one stage, one boot")
@@ -91,7 +91,7 @@ func TestAnImageThatDoesNotComeUpIsToldAndNotTriedAgain(t *testing.T) {
 func TestUnknownImageIsAClearFailure(t *testing.T) {
 	s := newSite(t)
 	s.box.StageErrors = []error{agent.ErrImageNotFound}
-	s.start()
+	s.start(looking)
 	s.wish(wanted, infrav1.DesiredStaged)
 	s.Eventually(s.agentStatus).Should(And(
 		HaveField("Failure", And(HaveField("Stage", infrav1.FailedStage), HaveField("Reason", infrav1.ReasonImageNotFound))),
@@ -139,7 +139,7 @@ func TestTheAgentOwnsItsPartOnly(t *testing.T) {
 	host.Status.Phase, host.Status.Power = infrav1.HostPhase("Ready"), infrav1.PowerState("On")
 	host.Status.Operations.RebootCounter = 3
 	s.Expect(s.admin.Status().Patch(t.Context(), host, before, client.FieldOwner("controller"))).To(Succeed())
-	s.start()
+	s.start(looking)
 	s.Eventually(s.agentStatus).Should(HaveField("BootID", "boot-0"))
 	s.Eventually(func() bool { return (&join.Joiner{Files: onDisk(s.root)}).Joined(claimed) }).Should(BeTrue())
 
@@ -152,7 +152,7 @@ func TestTheAgentOwnsItsPartOnly(t *testing.T) {
 			continue
 		}
 		var fields map[string]map[string]json.RawMessage
-		s.Expect(json.Unmarshal(entry.FieldsV1.Raw, &fields)).To(Succeed())
+		s.Expect(json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields)).To(Succeed())
 		for field := range fields["f:status"] {
 			owners[field] += entry.Manager
 		}

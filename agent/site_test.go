@@ -198,7 +198,8 @@ func (s *site) start(change ...func(*agent.Options)) (stop func(), gone <-chan s
 	s.Expect(os.MkdirAll(filepath.Join(s.root, "run"), 0o755)).To(Succeed())
 	s.Expect(os.WriteFile(filepath.Join(s.root, "run/boot_id"), []byte(s.box.BootID()), 0o600)).To(Succeed())
 	o := agent.Options{
-		Root: s.root, Driver: s.box, Version: "v1", BootIDPath: "run/boot_id", LookEvery: 100 * time.Millisecond,
+		// Whatever happens within a story happens because the agent was told, not because it was time to look.
+		Root: s.root, Driver: s.box, Version: "v1", BootIDPath: "run/boot_id", LookEvery: time.Hour,
 		Log: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, each := range change {
@@ -215,6 +216,9 @@ func (s *site) start(change ...func(*agent.Options)) (stop func(), gone <-chan s
 	s.t.Cleanup(stop)
 	return stop, ended
 }
+
+// looking makes an agent look at its host all the time.
+func looking(o *agent.Options) { o.LookEvery = 100 * time.Millisecond }
 
 func (s *site) host() *infrav1.RepaveHost {
 	var host infrav1.RepaveHost
