@@ -23,7 +23,8 @@ import (
 
 // certificate gets the first certificate of the agent that an order installed. The server asks in the agent's name and never
 // decides: the approver looks at order, subject and requester by itself. One order asks for one key: the request has a name
-// that follows from host and order, so a second key meets the first one's request.
+// that follows from host and order, so a second key meets the first one's request. The cluster keeps that request for an hour
+// after its approval, longer than an attempt lasts, and with the attempt the order ends.
 func (s *Server) certificate(w http.ResponseWriter, r *http.Request, at route) error {
 	if err := only(w, r, http.MethodPost); err != nil {
 		return err

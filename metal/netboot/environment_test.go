@@ -8,6 +8,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -62,20 +64,11 @@ func run(m *testing.M) (int, error) {
 	if err := infrav1.AddToScheme(scheme.Scheme); err != nil {
 		return 0, err
 	}
-	environment := &envtest.Environment{
-		BinaryAssetsDirectory: filepath.Join(root, "bin"),
-		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd")},
-		ErrorIfCRDPathMissing: true,
-	}
-	var err error
-	if config, err = environment.Start(); err != nil {
-		return 0, fmt.Errorf("starting API server: %w", err)
-	}
-	defer func() { _ = environment.Stop() }()
-	config.QPS = -1
-	if api, err = client.New(config, client.Options{}); err != nil {
+	stop, err := startAPI()
+	if err != nil {
 		return 0, err
 	}
+	defer stop()
 	if images, err = registry.Start(); err != nil {
 		return 0, err
 	}
@@ -97,6 +90,27 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	return m.Run(), nil
+}
+
+// startAPI starts an API server, but not for fuzzing: each of its workers is a process, and none of them needs one.
+func startAPI() (stop func(), err error) {
+	flag.Parse()
+	if flag.Lookup("test.fuzz").Value.String() != "" {
+		return func() {}, nil
+	}
+	environment := &envtest.Environment{
+		BinaryAssetsDirectory: filepath.Join(root, "bin"),
+		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd")},
+		ErrorIfCRDPathMissing: true,
+	}
+	if config, err = environment.Start(); err != nil {
+		return nil, fmt.Errorf("starting API server: %w", err)
+	}
+	config.QPS = -1
+	if api, err = client.New(config, client.Options{}); err != nil {
+		return nil, errors.Join(err, environment.Stop())
+	}
+	return func() { _ = environment.Stop() }, nil
 }
 
 func push(ctx context.Context, repository string, metadata image.Metadata) (string, error) {

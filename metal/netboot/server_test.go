@@ -5,6 +5,7 @@ package netboot
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,18 @@ func TestRefusalsAreToldSparingly(t *testing.T) {
 		}
 	}
 	g.Expect(told).To(BeNumerically("<=", tellBurst), "all hosts at once")
+}
+
+func TestATakenAddressIsAnError(t *testing.T) {
+	g := NewWithT(t)
+	taken := startSite(t, nil)
+	s, err := New(Options{
+		Listen: strings.TrimPrefix(taken.BaseURL, "http://"), BaseURL: taken.BaseURL, APIServer: orderv1.APIServer{URL: "https://api"}, Key: siteKey,
+		Store: store, Client: api, APIReader: api, Recorder: events.NewFakeRecorder(1),
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.Start(t.Context())).To(MatchError(HavePrefix("listening for netboot requests: ")))
+	g.Expect(s.NeedLeaderElection()).To(BeFalse())
 }
 
 func TestMetricsAreDescribed(t *testing.T) {
