@@ -36,25 +36,22 @@ func (m *Member) word(digest string) string {
 	case m.Aim != digest && !m.disrupted(digest):
 		return "waiting to stage"
 	}
-	switch m.Step {
-	case infrav1.UpdateStaging:
-		return "staging"
-	case infrav1.UpdateStaged:
-		return "staged"
-	case infrav1.UpdateDraining:
-		return "draining"
-	case infrav1.UpdateBooting:
-		return "booting"
-	case infrav1.UpdateVerifying:
-		return "verifying"
-	case infrav1.UpdateUncordoning:
-		return "uncordoning"
-	case infrav1.UpdateFailed:
-		return "failed"
-	case infrav1.UpdateRolledBack:
-		return "rolled back"
+	if word := stepWords[m.Step]; word != "" {
+		return word
 	}
 	return "waiting to stage"
+}
+
+// stepWords are the steps as messages name them; a member at the other steps has arrived or not begun.
+var stepWords = map[infrav1.UpdateStep]string{
+	infrav1.UpdateStaging:     "staging",
+	infrav1.UpdateStaged:      "staged",
+	infrav1.UpdateDraining:    "draining",
+	infrav1.UpdateBooting:     "booting",
+	infrav1.UpdateVerifying:   "verifying",
+	infrav1.UpdateUncordoning: "uncordoning",
+	infrav1.UpdateFailed:      "failed",
+	infrav1.UpdateRolledBack:  "rolled back",
 }
 
 // message tells people how far the rollout is and what it waits for.
@@ -150,20 +147,17 @@ func (s *state) costing(granted []string) int {
 
 // trouble says why a member is unavailable.
 func (m *Member) trouble(digest string) string {
-	switch {
-	case !m.Provisioned:
+	if !m.Provisioned {
 		return "joining"
-	case m.failed(digest):
-		return m.word(digest)
-	case !m.disrupted(digest):
+	}
+	switch m.Step {
+	case infrav1.UpdateStaging, infrav1.UpdateStaged, infrav1.UpdateUpToDate, "":
+		if m.disrupted(digest) {
+			return "starts"
+		}
 		return "down"
-	case m.Step == infrav1.UpdateStaged || m.upToDate(digest):
-		return "starts"
 	}
-	if word := m.word(digest); word != "" {
-		return word
-	}
-	return "starts"
+	return stepWords[m.Step]
 }
 
 // abbreviate names a few and counts the rest.

@@ -76,10 +76,10 @@ func (m *Member) slotDone(digest string) bool {
 }
 
 // disrupted says whether a slot is in use, or was a moment ago: a member whose slot was just taken away in the middle may still be
-// cordoned or booting even though the View shows it available.
+// about to go down even though the View shows it available. Verifying and uncordoning are not among these steps: there the member
+// has been down already, so that its being available says what it seems to say.
 func (m *Member) disrupted(digest string) bool {
-	switch m.Step {
-	case infrav1.UpdateDraining, infrav1.UpdateBooting, infrav1.UpdateVerifying, infrav1.UpdateUncordoning:
+	if m.Step == infrav1.UpdateDraining || m.Step == infrav1.UpdateBooting {
 		return true
 	}
 	return m.Slot != "" && (m.Slot != digest || !m.slotDone(digest))
