@@ -209,5 +209,5 @@ func stages(g goal.Goal, digest string) bool {
 }
 
 func stepPause() *wait.Backoff {
-	return &wait.Backoff{Duration: 2 * time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: time.Minute}
+	return &wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 7, Cap: time.Minute}
 }

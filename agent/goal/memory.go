@@ -18,7 +18,8 @@ const (
 )
 
 // StageTries is how often an image is staged under one wish while the reason is one that may pass by itself.
-const StageTries = 5
+// With the pauses in between, a registry has about two minutes to come back.
+const StageTries = 8
 
 // Memory is what the agent must not forget between two of its lives. The zero value is that of a host freshly installed.
 type Memory struct {
