@@ -15,16 +15,13 @@ import (
 // named is how many members a message names before it only counts: enough to know where to look, short enough for a table.
 const named = 3
 
-// steps are the words for members on their way, in the order in which a message lists them. Those in which a person may have to
-// look at one member are followed by names.
-var steps = []struct {
-	word  string
-	names bool
-}{
-	{"joining", true}, {"waiting to stage", false}, {"staging", false}, {"staged", false},
-	{"draining", true}, {"booting", true}, {"verifying", true}, {"uncordoning", true},
-	{"failed", true}, {"rolled back", true},
+// steps are the words for members on their way, in the order in which a message lists them.
+var steps = []string{
+	"joining", "waiting to stage", "staging", "staged", "draining", "booting", "verifying", "uncordoning", "failed", "rolled back",
 }
+
+// crowds are the steps at which no member has to be looked at by itself, so that none is named.
+var crowds = map[string]bool{"waiting to stage": true, "staging": true, "staged": true}
 
 // word says where a member is on its way to the digest; "" where it has arrived.
 func (m *Member) word(digest string) string {
@@ -73,22 +70,23 @@ func (s *state) message(step Step) string {
 
 // progress counts the members at each step.
 func (s *state) progress() string {
-	at := map[string][]string{}
+	counts, at := map[string]int{}, map[string][]string{}
 	for _, m := range s.stay {
-		if word := m.word(s.Digest); word != "" {
+		word := m.word(s.Digest)
+		counts[word]++
+		if word != "" && !crowds[word] {
 			at[word] = append(at[word], m.Name)
 		}
 	}
 	var parts []string
-	for _, step := range steps {
-		members := at[step.word]
-		switch {
-		case len(members) == 0:
-		case step.names:
-			slices.Sort(members)
-			parts = append(parts, fmt.Sprintf("%d %s (%s)", len(members), step.word, abbreviate(members)))
+	for _, word := range steps {
+		switch members := at[word]; {
+		case counts[word] == 0:
+		case crowds[word]:
+			parts = append(parts, fmt.Sprintf("%d %s", counts[word], word))
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s", len(members), step.word))
+			slices.Sort(members)
+			parts = append(parts, fmt.Sprintf("%d %s (%s)", counts[word], word, abbreviate(members)))
 		}
 	}
 	if s.missing > 0 {

@@ -5,7 +5,6 @@ package rollout
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -275,25 +274,5 @@ func TestMessageStaysShort(t *testing.T) {
 		"waiting: 500 for a slot (500/500 unavailable: r0000 booting, r0002 booting, r0004 booting, 497 more)"
 	if diff := cmp.Diff(want, Plan(view).Message); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
-	}
-}
-
-func BenchmarkPlan(b *testing.B) {
-	for _, size := range []int{100, 1_000, 10_000} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			view := View{Replicas: size, Digest: wanted, Rollout: rollout(intstr.FromString("10%"), intstr.FromString("5%"))}
-			states := []infrav1.UpdateStep{infrav1.UpdateUpToDate, infrav1.UpdateStaging, infrav1.UpdateStaged, infrav1.UpdateRolledBack}
-			for i := range size {
-				view.Members = append(view.Members, member(fmt.Sprintf("pool-%05d", i), at(states[i%40%len(states)])))
-				if i%40 != 3 && view.Members[i].Step == infrav1.UpdateRolledBack {
-					view.Members[i].Step = infrav1.UpdateStaged
-				}
-			}
-			random := rand.New(rand.NewPCG(1, 2))
-			random.Shuffle(size, func(i, j int) { view.Members[i], view.Members[j] = view.Members[j], view.Members[i] })
-			for b.Loop() {
-				Plan(view)
-			}
-		})
 	}
 }
