@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/repave-io/cluster-api-provider-repave/metal/order"
 	"github.com/repave-io/cluster-api-provider-repave/metal/redfish"
 )
 
@@ -32,11 +33,11 @@ type actors struct {
 	known    map[string]redfish.Outcome
 	reading  map[string]*redfish.Reading
 	endpoint map[string]redfish.Endpoint
-	refusing bool // every command fails
+	acts     func() // called after each new command, which may be the last that the process does
 }
 
 func newActors(b *box) *actors {
-	return &actors{box: b, known: map[string]redfish.Outcome{}, reading: map[string]*redfish.Reading{}, endpoint: map[string]redfish.Endpoint{}}
+	return &actors{box: b, known: map[string]redfish.Outcome{}, reading: map[string]*redfish.Reading{}, endpoint: map[string]redfish.Endpoint{}, acts: func() {}}
 }
 
 func (a *actors) Connect(key string, endpoint redfish.Endpoint) {
@@ -89,12 +90,9 @@ func (a *actors) Ask(key string, c redfish.Command) bool {
 	outcome, done := a.known[c.ID]
 	if !done {
 		outcome = redfish.Outcome{ID: c.ID, Verb: c.Verb, At: a.box.now()}
-		if a.refusing {
-			outcome.Err = &redfish.Error{Class: redfish.Transient, Op: "resetting", Message: "busy"}
-		} else {
-			a.box.obey(c)
-		}
+		a.box.obey(c)
 		a.known[c.ID] = outcome
+		a.acts()
 	}
 	a.look(key)
 	a.reading[key].Last = &outcome
@@ -122,6 +120,12 @@ func (b *box) fail(e *redfish.Error) {
 	defer b.mu.Unlock()
 	b.shown = e
 }
+
+// The real hands fit the doors that this package declares.
+var (
+	_ BMCs   = (*redfish.Actors)(nil)
+	_ Orders = order.URLs{}
+)
 
 // orders make URLs without a secret, to be read back by the box.
 type orders struct{}

@@ -127,9 +127,10 @@ func (r *Reconciler) look(ctx context.Context, host *infrav1.RepaveHost) (ctrl.R
 	if _, gone := step.Effect.(lifecycle.Forget); gone {
 		return ctrl.Result{}, r.depart(ctx, host)
 	}
-	seen.barred = r.admit(ctx, host)
-	if apierrors.IsConflict(seen.barred) {
-		return ctrl.Result{}, seen.barred
+	if err := r.admit(ctx, host); apierrors.IsForbidden(err) {
+		seen.barred = err // for a person to mend; the host itself goes on
+	} else if err != nil {
+		return ctrl.Result{}, err
 	}
 	before := host.Status.DeepCopy()
 	if err := r.saveStatus(ctx, host, func() { r.report(host, seen, step) }); err != nil {

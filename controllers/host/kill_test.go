@@ -55,3 +55,27 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		}
 	}
 }
+
+// TestKilledAfterEveryAct: the process dies with the BMC's command carried out and nothing of it remembered.
+func TestKilledAfterEveryAct(t *testing.T) {
+	for at, killed := 1, true; killed; at++ {
+		t.Run(fmt.Sprintf("act %d", at), func(t *testing.T) {
+			w := newWorld(t)
+			w.settle()
+			acts, mine := 0, w.writes
+			w.bmcs.acts = func() {
+				acts++
+				mine.broken = mine.broken || acts == at
+			}
+			w.edit(func(h *infrav1.RepaveHost) {
+				w.claim(h)
+				h.Spec.Operations.RebootCounter = 1
+			})
+			w.settle()
+			w.says(infrav1.ConditionReady, infrav1.ReasonServing)
+			killed = mine.broken
+			w.Expect([]int{w.box.cuts, w.box.ons, len(w.redeemed)}).To(Equal([]int{1, 2, 1}))
+			w.Expect(w.host().Status.Operations).To(Equal(infrav1.Counters{RebootCounter: 1}))
+		})
+	}
+}

@@ -121,19 +121,19 @@ func (w *world) restart(at int, applied bool) {
 	w.r.complete()
 }
 
-func (k *writes) funcs() interceptor.Funcs {
+func (w *writes) funcs() interceptor.Funcs {
 	return interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			return k.write(func() error { return c.Create(ctx, o, opts...) })
+			return w.write(func() error { return c.Create(ctx, o, opts...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			return k.write(func() error { return c.Update(ctx, o, opts...) })
+			return w.write(func() error { return c.Update(ctx, o, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			return k.write(func() error { return c.Patch(ctx, o, p, opts...) })
+			return w.write(func() error { return c.Patch(ctx, o, p, opts...) })
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-			return k.write(func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
+			return w.write(func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
 	}
 }

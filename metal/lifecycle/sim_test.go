@@ -31,9 +31,8 @@ type world struct {
 	box     box
 
 	cuts, ons, installs map[string]int // by attempt or order
-	acknowledged        infrav1.Counters
-	closed              int // operations that ended with success and had a counter
-	raised              int // times that an acknowledged counter rose
+	closed              int            // operations that ended with success and had a counter
+	raised              int            // times that an acknowledged counter rose
 }
 
 // process is all that a restart forgets.

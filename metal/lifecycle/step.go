@@ -26,13 +26,13 @@ type Step struct {
 // Effect is one of None, Refresh, Command and Forget.
 type Effect interface{ effect() }
 
-// None: nothing is to be done.
+// None does nothing.
 type None struct{}
 
-// Refresh: read the BMC now.
+// Refresh reads the BMC now.
 type Refresh struct{}
 
-// Command: have the BMC do something.
+// Command has the BMC do something.
 type Command struct {
 	ID   string // what has the same ID is asked for once more, not done once more
 	Verb Verb
@@ -40,7 +40,7 @@ type Command struct {
 	Order string
 }
 
-// Forget: the host goes away; give back the BMC's session and let the object go.
+// Forget lets a host go that goes away: give back the BMC's session and let the object go.
 type Forget struct{}
 
 func (None) effect()    {}
