@@ -92,7 +92,7 @@ func TestNamespaceAccessGivesSecretsThereOnly(t *testing.T) {
 		for account, granted := range map[string][]string{
 			infrastructure: {"get"},
 			netboot:        {"get"},
-			bootstrap:      {"get", "create", "update", "patch"},
+			bootstrap:      {"get", "create", "update"},
 		} {
 			for _, namespace := range []string{chosen, other, "kube-system", ""} {
 				for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"} {
