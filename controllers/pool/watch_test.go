@@ -71,7 +71,7 @@ func (s *story) start(t *testing.T) {
 func TestWholeLife(t *testing.T) {
 	s := tell(t, 2)
 	s.start(t)
-	s.SetDefaultEventuallyTimeout(30 * time.Second)
+	s.SetDefaultEventuallyTimeout(time.Minute)
 	key := client.ObjectKeyFromObject(s.pool)
 	pool := func(is func(*infrav1.RepaveMachinePool) bool) func() bool {
 		return func() bool { return live.Get(s.ctx, key, s.pool) == nil && is(s.pool) }
