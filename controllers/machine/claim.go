@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -51,12 +52,28 @@ func (r *Reconciler) claim(ctx context.Context, s *scene, data string, seen *sig
 	case placement.Claim:
 		return host, ctrl.Result{}, r.take(ctx, s, host, data)
 	default:
-		seen.waitFor(infrav1.ReasonNoHostAvailable, decision.Message)
-		if decision.Contended {
-			return nil, ctrl.Result{RequeueAfter: contendedPause}, nil
-		}
-		return nil, ctrl.Result{}, nil
+		return nil, r.stay(s.machine, decision, seen), nil
 	}
+}
+
+// stay notes why no host can serve the machine. The message is not changed with every change of every host.
+func (r *Reconciler) stay(machine *infrav1.RepaveMachine, decision placement.Decision, seen *sight) ctrl.Result {
+	result := ctrl.Result{}
+	if decision.Contended {
+		result.RequeueAfter = contendedPause
+	}
+	message := decision.Message
+	told := meta.FindStatusCondition(machine.Status.Conditions, infrav1.ConditionHostClaimed)
+	if told != nil && told.Reason == infrav1.ReasonNoHostAvailable && told.Message != message {
+		if left := r.queue.tell(client.ObjectKeyFromObject(machine), r.Now()); left > 0 {
+			message = told.Message
+			if result.RequeueAfter == 0 {
+				result.RequeueAfter = left
+			}
+		}
+	}
+	seen.waitFor(infrav1.ReasonNoHostAvailable, message)
+	return result
 }
 
 // missing says what Cluster API has yet to provide before a host may be claimed.

@@ -82,7 +82,7 @@ func (r *Reconciler) choose(ctx context.Context, s *scene) (placement.Decision, 
 		view.Hosts = append(view.Hosts, candidate(&hosts.Items[i], s.machine.Spec.Netboot != nil))
 	}
 	var decision placement.Decision
-	r.queue.choose(key, func(taken func(string) bool) string {
+	r.queue.choose(key, r.Now(), func(taken func(string) bool) string {
 		for i := range view.Hosts {
 			view.Hosts[i].Reserved = taken(view.Hosts[i].Name)
 		}

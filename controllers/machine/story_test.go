@@ -77,7 +77,7 @@ func TestProvisioned(t *testing.T) {
 
 	w.node("h", "m")
 	w.Eventually(func() string { return w.why("m", infrav1.ConditionReady) }).Should(Equal("True Serving"))
-	w.Eventually(w.step).Should(Equal(infrav1.UpdateUpToDate))
+	w.Eventually(func() string { return w.why("m", infrav1.ConditionNodeUpdated) }).Should(Equal("True Succeeded"))
 	w.Expect(w.getMachine("m").Status.NodeRef).To(Equal(&infrav1.NodeReference{Name: w.nodeName("h")}))
 	settled := w.getMachine("m").ResourceVersion
 	w.setHost("h", func(host *infrav1.RepaveHost) { host.Status.Power = infrav1.PowerOn })

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/util/index"
@@ -45,6 +46,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	ctrl.SetLogger(klog.Background())
 	code, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

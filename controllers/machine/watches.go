@@ -92,8 +92,11 @@ func (r *Reconciler) labelled(ctx context.Context, namespace string, labels clie
 
 type requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// hostHandler wakes the machine that a host names, before and after a change, and those that wait for a host when this one may
-// have become free for them.
+// recountPause is when a waiting machine looks again after a host changed in a way that frees it for nobody.
+const recountPause = 5 * time.Second
+
+// hostHandler wakes the machine that a host names, before and after a change, and those that wait for a host: at once when
+// this one is free for them, else now and then, for their message.
 func (r *Reconciler) hostHandler() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q requests) {
@@ -103,13 +106,13 @@ func (r *Reconciler) hostHandler() handler.EventHandler {
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q requests) {
 			wakeClaimant(e.ObjectOld, q)
 			wakeClaimant(e.ObjectNew, q)
-			if changedForPlacement(e.ObjectOld, e.ObjectNew) {
+			if !reflect.DeepEqual(candidates(e.ObjectOld), candidates(e.ObjectNew)) {
 				r.wakeWaiting(e.ObjectNew, q)
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q requests) {
 			wakeClaimant(e.Object, q)
-			r.wakeWaiting(e.Object, q)
+			r.recount(e.Object.GetNamespace(), q)
 		},
 	}
 }
@@ -120,24 +123,33 @@ func wakeClaimant(object client.Object, q requests) {
 	}
 }
 
+// wakeWaiting wakes the machines that wait for a host, if this one could serve them.
 func (r *Reconciler) wakeWaiting(object client.Object, q requests) {
-	for _, key := range r.queue.waiters(object.GetNamespace()) {
-		q.Add(reconcile.Request{NamespacedName: key})
+	for _, host := range candidates(object) {
+		if host.Free() {
+			for _, key := range r.queue.waiters(object.GetNamespace()) {
+				q.Add(reconcile.Request{NamespacedName: key})
+			}
+			return
+		}
+	}
+	r.recount(object.GetNamespace(), q)
+}
+
+func (r *Reconciler) recount(namespace string, q requests) {
+	for _, key := range r.queue.waiters(namespace) {
+		q.AddAfter(reconcile.Request{NamespacedName: key}, recountPause)
 	}
 }
 
-// changedForPlacement: another choice may come of the change. Hosts are written often, and that must not cost every waiting
-// machine a look.
-func changedForPlacement(before, after client.Object) bool {
-	old, okOld := before.(*infrav1.RepaveHost)
-	now, okNow := after.(*infrav1.RepaveHost)
-	if !okOld || !okNow {
-		return false
+// candidates is what placement sees of a host, for machines with and without a netboot image. Hosts are written often, and what
+// does not change it must not cost every waiting machine a look.
+func candidates(object client.Object) []placement.Host {
+	host, ok := object.(*infrav1.RepaveHost)
+	if !ok {
+		return nil
 	}
-	both := func(host *infrav1.RepaveHost) [2]placement.Host {
-		return [2]placement.Host{candidate(host, true), candidate(host, false)}
-	}
-	return !reflect.DeepEqual(both(old), both(now))
+	return []placement.Host{candidate(host, true), candidate(host, false)}
 }
 
 // nodeHandler wakes the machine that a Node's provider ID names.

@@ -35,6 +35,11 @@ type Host struct {
 	Powered bool
 }
 
+// Free says whether some machine could claim the host now.
+func (h Host) Free() bool {
+	return h.Claimant == "" && !h.Deleting && !h.Paused && !h.Unfit && h.Available
+}
+
 // View is everything that the choice depends on.
 type View struct {
 	// Machine is the name of the RepaveMachine.
