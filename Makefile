@@ -66,6 +66,10 @@ manifests: $(BIN)/controller-gen ## Regenerate CRDs and RBAC in config/
 release: $(BIN)/kustomize | $(OUT) ## Render the provider repository for clusterctl into out/repository
 	@hack/release.sh $(VERSION) $(OUT)/repository
 
+.PHONY: image
+image: build | $(OUT) ## Pack bin/repave into out/repave-image.tar, a container image, without a container engine
+	go run ./hack/image -binary $(BIN)/repave -version $(VERSION) $(if $(wildcard /etc/ssl/certs/ca-certificates.crt),-certificates /etc/ssl/certs/ca-certificates.crt) -out $(OUT)/repave-image.tar
+
 ##@ Check
 
 .PHONY: fmt

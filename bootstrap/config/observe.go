@@ -59,7 +59,7 @@ func (r *Reconciler) getSecret(ctx context.Context, namespace, name string) (*co
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case apierrors.IsForbidden(err):
-		return nil, &refusal{infrav1.ReasonSecretForbidden, "the controller may not read Secrets in this namespace; bind the ClusterRole repave-namespace-secrets there"}
+		return nil, &refusal{infrav1.ReasonSecretForbidden, "the controller may not read Secrets in this namespace; bind the ClusterRole repave-bootstrap-secrets there"}
 	case err != nil:
 		return nil, fmt.Errorf("getting Secret %s: %w", name, err)
 	}

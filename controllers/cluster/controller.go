@@ -26,12 +26,12 @@ import (
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
 )
 
-// Reconciler reconciles RepaveClusters.
-//
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repaveclusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repaveclusters/status,verbs=get;patch
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavehosts,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch
+
+// Reconciler reconciles RepaveClusters.
 type Reconciler struct {
 	// Client reads from the manager's cache and writes.
 	Client client.Client

@@ -31,11 +31,6 @@ const (
 	troublePause = time.Minute
 )
 
-// Reconciler reconciles RepaveHosts.
-//
-// The permissions on Leases and on the status of hosts are also those that the Roles of agents hand on: nobody may grant what
-// he has not. Reading Secrets comes from a RoleBinding in each namespace with hosts.
-//
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavehosts,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavehosts/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavehosts/finalizers,verbs=update
@@ -44,6 +39,11 @@ const (
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch;create;update;patch
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;create;update
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles RepaveHosts.
+//
+// The permissions on Leases and on the status of hosts are also those that the Roles of agents hand on: nobody may grant what
+// he has not. Reading Secrets comes from a RoleBinding in each namespace with hosts.
 type Reconciler struct {
 	// Client reads from the manager's cache and writes.
 	Client client.Client

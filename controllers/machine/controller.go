@@ -31,14 +31,14 @@ const (
 	unreachablePause = 20 * time.Second
 )
 
-// Reconciler reconciles RepaveMachines.
-//
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavemachines,verbs=get;list;watch;update;patch
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavemachines/status,verbs=get;patch
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavemachines/finalizers,verbs=update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavehosts,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machines;machinepools,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles RepaveMachines.
 type Reconciler struct {
 	// Client reads from the manager's cache and writes.
 	Client client.Client

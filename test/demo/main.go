@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -66,12 +67,12 @@ func tell(ctx context.Context) (*rig, error) {
 	screen := newScreen(os.Stdout)
 	r, err := setStage(ctx, screen)
 	if err != nil {
-		return r, fmt.Errorf("setting the stage: %w", err)
+		return r, errors.Join(fmt.Errorf("setting the stage: %w", err), r.keepLogs())
 	}
 	s := &story{rig: r, screen: screen}
 	if err := s.run(ctx); err != nil {
 		s.screen.finish()
-		return r, fmt.Errorf("%w\nlogs: %s", err, r.logs())
+		return r, errors.Join(err, r.keepLogs())
 	}
 	s.summary(time.Since(started))
 	return r, nil

@@ -170,6 +170,23 @@ func (r *rig) manifests(ctx context.Context) ([][]byte, error) {
 // logs is where the processes write.
 func (r *rig) logs() string { return filepath.Join(r.dir, "log") }
 
+// keptLogs is where the logs of a failed run are kept.
+const keptLogs = "out/demo-logs"
+
+// keepLogs saves the logs of a run that failed, and gives an error that says where they are.
+func (r *rig) keepLogs() error {
+	if r.controlPlane == nil {
+		return nil
+	}
+	if err := os.RemoveAll(keptLogs); err != nil {
+		return fmt.Errorf("keeping the logs: %w", err)
+	}
+	if err := os.CopyFS(keptLogs, os.DirFS(r.logs())); err != nil {
+		return fmt.Errorf("keeping the logs: %w", err)
+	}
+	return fmt.Errorf("the logs of this run are in %s", keptLogs)
+}
+
 // howToPlayOn prints the lines with which a person goes on.
 func (r *rig) howToPlayOn() {
 	fmt.Printf(`

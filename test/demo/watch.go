@@ -34,7 +34,7 @@ func (s *story) await(ctx context.Context, limit time.Duration, what string, hol
 		}
 		for _, p := range s.controlPlane.Processes() {
 			if err := p.Err(); err != nil {
-				return fmt.Errorf("waiting until %s: %s ended: %w", what, p.Name(), err)
+				return fmt.Errorf("waiting until %s: %s ended: %w\n%s", what, p.Name(), err, p.Tail(10))
 			}
 		}
 		select {
