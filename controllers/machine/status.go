@@ -42,6 +42,7 @@ func (r *Reconciler) report(s *scene, seen sight) {
 		r.tellNoHost(machine, seen)
 		set(machine, infrav1.ConditionHostClaimed, false, seen.reason, seen.message)
 		set(machine, infrav1.ConditionReady, false, seen.reason, seen.message)
+		machine.Status.Available = false
 		return
 	}
 	describe(machine, seen)
@@ -53,6 +54,8 @@ func (r *Reconciler) report(s *scene, seen sight) {
 	}
 	status, reason, message := ready(machine, seen)
 	setStatus(machine, infrav1.ConditionReady, status, reason, message)
+	// A Node that takes no pods is not available to its cluster, whoever cordoned it.
+	machine.Status.Available = status == metav1.ConditionTrue && !seen.node.Unschedulable
 }
 
 // describe copies what Cluster API and people want to know of the host and the Node.

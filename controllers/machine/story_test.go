@@ -74,11 +74,13 @@ func TestProvisioned(t *testing.T) {
 	w.Expect(machine.Status.FailureDomain).To(Equal("east"))
 	w.Expect(machine.Status.HostRef).To(Equal(&infrav1.HostReference{Name: "h"}))
 	w.Expect(machine.Status.Image.Booted).To(Equal(&infrav1.HostImage{Digest: digestA}))
+	w.Expect(machine.Status.Available).To(BeFalse())
 
 	w.node("h", "m")
 	w.Eventually(func() string { return w.why("m", infrav1.ConditionReady) }).Should(Equal("True Serving"))
 	w.Eventually(func() string { return w.why("m", infrav1.ConditionNodeUpdated) }).Should(Equal("True Succeeded"))
 	w.Expect(w.getMachine("m").Status.NodeRef).To(Equal(&infrav1.NodeReference{Name: w.nodeName("h")}))
+	w.Expect(w.getMachine("m").Status.Available).To(BeTrue(), "the pool's budget counts by this")
 	settled := w.getMachine("m").ResourceVersion
 	w.setHost("h", func(host *infrav1.RepaveHost) { host.Status.Power = infrav1.PowerOn })
 	w.Consistently(func() string { return w.getMachine("m").ResourceVersion }, time.Second).Should(Equal(settled), "a converged machine must not be written")
@@ -99,6 +101,7 @@ func TestInPlaceRepave(t *testing.T) {
 	w.Expect(w.getNode("h").Annotations).To(HaveKeyWithValue(infrav1.AnnotationCordoned, w.namespace+"/m"))
 	w.Expect(w.getMachine("m").Status.Update.BootID).To(Equal("boot-1"))
 	w.Eventually(func() string { return w.why("m", infrav1.ConditionReady) }).Should(Equal("False Booting"))
+	w.Expect(w.getMachine("m").Status.Available).To(BeFalse())
 
 	w.wantImage(digestA)
 	w.Consistently(w.asked, 500*time.Millisecond).Should(Equal("Booted "+digestB), "a boot under way must not be called back")
@@ -114,6 +117,7 @@ func TestInPlaceRepave(t *testing.T) {
 	w.Expect(w.getNode("h").Spec.Unschedulable).To(BeFalse())
 	w.Expect(w.getNode("h").Annotations).NotTo(HaveKey(infrav1.AnnotationCordoned))
 	w.Eventually(func() string { return w.why("m", infrav1.ConditionReady) }).Should(Equal("True Serving"))
+	w.Eventually(func() bool { return w.getMachine("m").Status.Available }).Should(BeTrue())
 }
 
 func TestRollback(t *testing.T) {

@@ -106,7 +106,7 @@ func (s *state) waiting(granted []string) string {
 		if m.staged(s.Digest) {
 			waiting++
 		}
-		if m.unavailable(s.Digest) {
+		if _, starts := slices.BinarySearch(granted, m.Name); m.unavailable(s.Digest) && !starts {
 			busy = append(busy, m)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 // Plan says what a pool does next.
 //
 // The budget counts every member that is unavailable for whatever reason, and the missing ones; a staged member that is down
-// already costs nothing more and comes first. A member that failed the image and serves again on its old one costs nothing, but
-// counts as failed; as many as maxFailed halt the rollout. Halted or paused, no new slots are granted and those in use finish.
+// already costs nothing more and comes first. Even so there are never more slots in use than the budget has: members that only
+// seem to be down (their cluster cannot be reached, a fact is late) must not all be disrupted at once. A member that failed the
+// image and serves again on its old one costs nothing, but counts as failed; as many as maxFailed halt the rollout. Halted or paused, no new slots are granted and those in use finish.
 // The time is linear in the members, but for sorting those that have to be named.
 func Plan(v View) Step {
 	s := survey(v)
@@ -149,14 +150,27 @@ func (s *state) reason() string {
 
 // grant picks who gets a slot: the staged, those that are down already first, then by name as far as the budget goes.
 func (s *state) grant() []string {
-	granted := names(s.stay, func(m *Member) bool { return m.staged(s.Digest) && m.unavailable(s.Digest) })
-	room := s.allowed - s.counts.Unavailable
-	if room > 0 {
+	slots := max(s.allowed-s.inUse(), 0) // that may still be granted
+	down := names(s.stay, func(m *Member) bool { return m.staged(s.Digest) && m.unavailable(s.Digest) })
+	var granted []string
+	granted = append(granted, down[:min(slots, len(down))]...)
+	if room := min(s.allowed-s.counts.Unavailable, slots-len(granted)); room > 0 {
 		serving := names(s.stay, func(m *Member) bool { return m.staged(s.Digest) && !m.unavailable(s.Digest) })
 		granted = append(granted, serving[:min(room, len(serving))]...)
 		slices.Sort(granted)
 	}
 	return granted
+}
+
+// inUse counts the slots that are in use, also those of members that are on their way out.
+func (s *state) inUse() int {
+	n := 0
+	for i := range s.Members {
+		if s.Members[i].disrupted(s.Digest) {
+			n++
+		}
+	}
+	return n
 }
 
 // names gives the sorted names of the members that match.

@@ -74,6 +74,24 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		{
+			name: "all seem to be down: no more slots than the budget has",
+			view: View{Replicas: 3, Digest: wanted, Rollout: one, Members: []Member{member("a", staged, down), member("b", staged, down), member("c", staged, down)}},
+			want: Step{
+				Grant: []string{"a"}, Counts: Counts{Replicas: 3, Updating: 3, Degraded: 3, Unavailable: 3},
+				Reason:  infrav1.ReasonRolloutInProgress,
+				Message: "0/3 updated; 3 staged; waiting: 2 for a slot (3/1 unavailable: b down, c down, a starts)",
+			},
+		},
+		{
+			name: "one of those that seem to be down has its slot: the others wait",
+			view: View{Replicas: 2, Digest: wanted, Rollout: one, Members: []Member{member("a", at(infrav1.UpdateBooting), slot(wanted), down), member("b", staged, down)}},
+			want: Step{
+				Counts:  Counts{Replicas: 2, Updating: 2, Degraded: 1, Unavailable: 2},
+				Reason:  infrav1.ReasonRolloutInProgress,
+				Message: "0/2 updated; 1 staged, 1 booting (a); waiting: 1 for a slot (2/1 unavailable: a booting, b down)",
+			},
+		},
+		{
 			name: "no members wanted",
 			view: View{Digest: wanted, Rollout: one},
 			want: Step{Reason: infrav1.ReasonAllUpdated, Message: "0/0 updated"},
@@ -113,7 +131,7 @@ func TestPlan(t *testing.T) {
 			want: Step{
 				Grant: []string{"c"}, Counts: Counts{Replicas: 3, Ready: 2, Updating: 3, Degraded: 1, Unavailable: 1},
 				Reason:  infrav1.ReasonRolloutInProgress,
-				Message: "0/3 updated; 3 staged; waiting: 2 for a slot (1/1 unavailable: c down, c starts)",
+				Message: "0/3 updated; 3 staged; waiting: 2 for a slot (1/1 unavailable: c starts)",
 			},
 		},
 		{

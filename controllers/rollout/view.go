@@ -28,7 +28,7 @@ type Member struct {
 	DeleteFirst bool               // somebody asked for this one to go when one has to go
 	Aligned     bool               // its spec is that of the template
 	Provisioned bool               // it has been there once
-	Available   bool               // it serves: provisioned, Node ready, not cordoned by us
+	Available   bool               // it serves: provisioned, Node ready and not cordoned
 	Booted      string             // digest that runs
 	Slot        string             // digest for which a slot is granted; "" without a slot
 	Step        infrav1.UpdateStep // how far it is on its way to Aim; "" before the first step

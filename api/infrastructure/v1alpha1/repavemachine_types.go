@@ -161,8 +161,8 @@ type RepaveMachineStatus struct {
 	// nodeRef is the Node of the machine.
 	// +optional
 	NodeRef *NodeReference `json:"nodeRef,omitempty"`
-	// available is true while the machine is provisioned, its Node is ready, and it is not cordoned by us. Written by the Machine
-	// controller; what is not available counts against the budget of the pool.
+	// available is true while the machine is provisioned, its Node is ready and takes pods, and nothing disrupts it. Written by the
+	// Machine controller; what is not available counts against the budget of the pool.
 	// +optional
 	Available bool `json:"available,omitempty"`
 	// observedGeneration of the spec that the conditions speak of.
