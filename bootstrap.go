@@ -8,6 +8,7 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/repave-io/cluster-api-provider-repave/bootstrap/config"
 )
@@ -18,6 +19,7 @@ func setupBootstrap(_ context.Context, mgr ctrl.Manager, o *options, connect con
 	if err != nil {
 		return err
 	}
+	metrics.Registry.MustRegister(config.Collectors()...)
 	configs := &config.Reconciler{
 		Client:           mgr.GetClient(),
 		APIReader:        mgr.GetAPIReader(),

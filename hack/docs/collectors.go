@@ -8,7 +8,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/repave-io/cluster-api-provider-repave/bootstrap/config"
 	"github.com/repave-io/cluster-api-provider-repave/controllers/host"
+	"github.com/repave-io/cluster-api-provider-repave/controllers/machine"
 	"github.com/repave-io/cluster-api-provider-repave/controllers/pool"
 	"github.com/repave-io/cluster-api-provider-repave/metal/netboot"
 	"github.com/repave-io/cluster-api-provider-repave/metal/redfish"
@@ -16,5 +18,5 @@ import (
 
 // collectors are those that the roles of the manager register.
 func collectors() []prometheus.Collector {
-	return slices.Concat(host.Collectors(), pool.Collectors(), netboot.Collectors(), redfish.Collectors())
+	return slices.Concat(host.Collectors(), machine.Collectors(), pool.Collectors(), config.Collectors(), netboot.Collectors(), redfish.Collectors())
 }
