@@ -199,7 +199,7 @@ func validPath(path string) error {
 	case !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) || strings.Contains(path, `\`):
 		return errors.New("must be printable text without backslash")
 	case !fs.ValidPath(path):
-		return errors.New("must be a relative path without . and ..")
+		return errors.New("must be a relative path; the elements . and .. are not allowed")
 	}
 	return nil
 }

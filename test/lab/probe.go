@@ -26,7 +26,7 @@ func FreePort() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("choosing port: %w", err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 

@@ -44,7 +44,7 @@ func run(name, path, log string, args, env []string) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating log of %s: %w", name, err)
 	}
-	defer out.Close() // the process has its own copy
+	defer func() { _ = out.Close() }() // the process has its own copy
 	cmd := exec.Command(path, args...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Env = append(os.Environ(), env...)
