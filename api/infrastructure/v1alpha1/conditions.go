@@ -123,7 +123,6 @@ const (
 	ReasonClaimed                  = "Claimed"                   // the machine has its host
 	ReasonNoHostAvailable          = "NoHostAvailable"           // no free and healthy host matches
 	ReasonHostLost                 = "HostLost"                  // the host of the machine is gone
-	ReasonWaitingForOwner          = "WaitingForOwner"           // Cluster API has not adopted the object yet
 	ReasonWaitingForCluster        = "WaitingForCluster"         // the infrastructure of the Cluster is not there yet
 	ReasonWaitingForBootstrapData  = "WaitingForBootstrapData"   // the bootstrap data is not there yet
 	ReasonWaitingForHost           = "WaitingForHost"            // the host is being installed
