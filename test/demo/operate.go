@@ -5,10 +5,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -109,21 +109,35 @@ func (s *story) bump(ctx context.Context, name, counter string) error {
 	return nil
 }
 
-// halt rolls out an image that does not come up on one server: that one goes back by itself, and the rollout stops.
+// halt rolls out an image that does not come up on one server: that one goes back by itself, and the rollout stops. The rollout
+// is paused until the image is staged everywhere, so that slots are granted in the order of the machines' names.
 func (s *story) halt(ctx context.Context) error {
 	next := s.releases[2]
 	digest := (&infrav1.Image{Ref: next.os}).Digest()
-	names := s.memberNames()
+	names, err := s.membersByMachine(ctx)
+	if err != nil {
+		return err
+	}
 	bad := names[1]
 	faults := s.members[bad].Box.Faults()
 	faults.BadImages = map[string]bool{digest: true}
 	s.members[bad].Box.SetFaults(faults)
+	if err := s.pause(ctx, true); err != nil {
+		return err
+	}
 	if err := s.setImage(ctx, next); err != nil {
 		return err
 	}
-	s.screen.say("asked: %s on all, maxFailed 1; on %s it does not come up", next.version, bad)
+	s.screen.say("asked: %s on all, maxFailed 1, paused; on %s it does not come up", next.version, bad)
+	if err := s.await(ctx, 2*time.Minute, "all members have staged "+next.version, s.allStaged(digest)); err != nil {
+		return err
+	}
+	if err := s.pause(ctx, false); err != nil {
+		return err
+	}
+	s.screen.say("asked: go on")
 	var message string
-	err := s.await(ctx, 2*time.Minute, "the rollout halts and nobody is cordoned", func(ctx context.Context) (bool, error) {
+	err = s.await(ctx, 2*time.Minute, "the rollout halts and nobody is cordoned", func(ctx context.Context) (bool, error) {
 		var p infrav1.RepaveMachinePool
 		if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pool}, &p); err != nil {
 			return false, fmt.Errorf("reading the pool: %w", err)
@@ -145,11 +159,52 @@ func (s *story) halt(ctx context.Context) error {
 	if tries := s.members[bad].Box.Count("BootFailed"); tries != 1 {
 		return fmt.Errorf("host %s tried the bad image %d times", bad, tries)
 	}
-	if !slices.ContainsFunc(names, func(name string) bool { return name != bad && s.members[name].Box.Running() == old }) {
-		return errors.New("the rollout went on over all members in spite of the failure")
+	for i, name := range names {
+		if running := s.members[name].Box.Running(); i > 1 && running != old {
+			return fmt.Errorf("the rollout went on to %s in spite of the failure of %s", name, bad)
+		}
 	}
 	s.prove("%s went back to %s by itself, tried %s once; the rollout halted: %s", bad, s.releases[1].version, next.version, message)
 	return nil
+}
+
+// membersByMachine are the hosts of the pool in the order of their machines' names.
+func (s *story) membersByMachine(ctx context.Context) ([]string, error) {
+	var machines infrav1.RepaveMachineList
+	if err := s.client.List(ctx, &machines, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("reading the machines: %w", err)
+	}
+	slices.SortFunc(machines.Items, func(a, b infrav1.RepaveMachine) int { return strings.Compare(a.Name, b.Name) })
+	var names []string
+	for _, m := range machines.Items {
+		if m.Status.HostRef == nil || s.members[m.Status.HostRef.Name] == nil {
+			return nil, fmt.Errorf("machine %s has no host of the pool", m.Name)
+		}
+		names = append(names, m.Status.HostRef.Name)
+	}
+	return names, nil
+}
+
+// pause stops or continues the rollout, as kubectl patch would.
+func (s *story) pause(ctx context.Context, paused bool) error {
+	target := &infrav1.RepaveMachinePool{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pool}}
+	if err := s.patch(ctx, target, fmt.Sprintf(`{"spec":{"rollout":{"paused":%t}}}`, paused)); err != nil {
+		return fmt.Errorf("setting paused to %t: %w", paused, err)
+	}
+	return nil
+}
+
+// allStaged says whether every member has an image waiting.
+func (s *story) allStaged(digest string) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		var machines infrav1.RepaveMachineList
+		if err := s.client.List(ctx, &machines, client.InNamespace(namespace)); err != nil {
+			return false, fmt.Errorf("reading the machines: %w", err)
+		}
+		return !slices.ContainsFunc(machines.Items, func(m infrav1.RepaveMachine) bool {
+			return m.Status.Update == nil || m.Status.Update.Step != infrav1.UpdateStaged || m.Status.Update.Digest != digest
+		}), nil
+	}
 }
 
 // updatingMembers are those that hold a slot and have neither reached nor failed their image.
