@@ -163,6 +163,7 @@ func (r *rig) manifests(ctx context.Context) ([][]byte, error) {
 		"CLUSTER_NAME": cluster, "WORKER_MACHINE_COUNT": fmt.Sprint(poolSize),
 		"CONTROL_PLANE_ENDPOINT_HOST": endpoint.Hostname(), "CONTROL_PLANE_ENDPOINT_PORT": endpoint.Port(),
 		"OS_IMAGE": r.releases[0].os, "NETBOOT_IMAGE": r.releases[0].netboot,
+		"DRAIN_FORCE": "true", // the pods of the demo have no controller that would bring them back
 	})
 	return all, err
 }

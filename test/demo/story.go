@@ -10,7 +10,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -94,11 +96,11 @@ func (s *story) poolRuns(ctx context.Context) (bool, error) {
 	}
 	running := 0
 	for _, m := range machines.Items {
-		if m.Status.Phase == string(clusterv1.MachinePhaseRunning) && m.Status.NodeRef.IsDefined() {
+		if m.Status.Phase == string(clusterv1.MachinePhaseRunning) && m.Status.NodeRef.IsDefined() && meta.IsStatusConditionTrue(m.Status.Conditions, clusterv1.ReadyCondition) {
 			running++
 		}
 	}
-	return running == poolSize && len(mp.Status.NodeRefs) == poolSize && mp.Status.Phase == string(clusterv1.MachinePoolPhaseRunning), nil
+	return running == poolSize && len(mp.Status.NodeRefs) == poolSize && ptr.Deref(mp.Status.ReadyReplicas, 0) == poolSize && mp.Status.Phase == string(clusterv1.MachinePoolPhaseRunning), nil
 }
 
 func (s *story) checkBroughtUp(ctx context.Context) error {
@@ -128,7 +130,7 @@ func (s *story) checkBroughtUp(ctx context.Context) error {
 		return fmt.Errorf("%d hosts are claimed, %d are wanted", len(s.members), poolSize)
 	}
 	s.prove("%d of %d hosts claimed, each installed once, none of the others touched", poolSize, fleetSize)
-	s.prove("%d Machines Running with their Nodes, the MachinePool Running", poolSize)
+	s.prove("%d Machines Running and Ready with their Nodes, the MachinePool Running with %d ready", poolSize, poolSize)
 	return nil
 }
 
@@ -150,6 +152,9 @@ func (s *story) checkNode(ctx context.Context, host *infrav1.RepaveHost) error {
 // rollOut changes the image and watches the budget from outside.
 func (s *story) rollOut(ctx context.Context) error {
 	next := s.releases[1]
+	if err := s.runPods(ctx); err != nil {
+		return err
+	}
 	watched, stop := context.WithCancel(ctx)
 	defer stop()
 	b := &budget{rig: s.rig}
@@ -170,7 +175,10 @@ func (s *story) rollOut(ctx context.Context) error {
 	if err := b.kept(1); err != nil {
 		return err
 	}
-	s.prove("all members went to %s in place; at most %d unavailable at once, the budget is 1", next.version, b.worst)
+	if err := s.podsMoved(ctx); err != nil {
+		return err
+	}
+	s.prove("all members went to %s in place, their pods evicted first; at most %d unavailable at once, the budget is 1", next.version, b.worst)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,14 @@ type Repave struct {
 	Netboot        *Process
 
 	controlPlane *ControlPlane
+	mu           sync.Mutex
+	settings     map[string]roleSettings
+}
+
+// roleSettings are what a role runs with, so that it can be started once more in the same way.
+type roleSettings struct {
+	args   []string
+	health string // host:port
 }
 
 // roleAccounts are the ServiceAccounts of the released manifests.
@@ -49,29 +58,62 @@ func (c *ControlPlane) StartRepave(ctx context.Context, extra ...string) (*Repav
 	if err != nil {
 		return nil, err
 	}
-	r := &Repave{controlPlane: c, NetbootURL: fmt.Sprintf("http://127.0.0.1:%d", port)}
-	if r.Infrastructure, err = c.startRole(ctx, "infrastructure", append([]string{
-		"--netboot-url=" + r.NetbootURL,
-		"--netboot-user=system:serviceaccount:repave-system:repave-netboot",
-		"--order-key-secret=repave-system/repave-order-key",
-	}, extra...)); err != nil {
-		return nil, err
+	r := &Repave{controlPlane: c, NetbootURL: fmt.Sprintf("http://127.0.0.1:%d", port), settings: map[string]roleSettings{}}
+	for _, role := range []struct {
+		name string
+		args []string
+	}{
+		{"infrastructure", []string{
+			"--netboot-url=" + r.NetbootURL,
+			"--netboot-user=system:serviceaccount:repave-system:repave-netboot",
+			"--order-key-secret=repave-system/repave-order-key",
+		}},
+		{"bootstrap", nil},
+		{"netboot", []string{
+			"--netboot-url=" + r.NetbootURL,
+			fmt.Sprintf("--netboot-listen=127.0.0.1:%d", port),
+			"--image-dir=" + filepath.Join(c.Dir(), "images"),
+			"--agent-api-server=" + c.Server(),
+			"--order-key-secret=repave-system/repave-order-key",
+		}},
+	} {
+		if r.settings[role.name], err = c.settle(ctx, role.name, append(role.args, extra...)); err != nil {
+			return nil, err
+		}
+		if err := r.start(ctx, role.name); err != nil {
+			return nil, err
+		}
 	}
-	if r.Bootstrap, err = c.startRole(ctx, "bootstrap", extra); err != nil {
-		return nil, err
+	return r, nil
+}
+
+// Restart starts a role once more with the same settings, and returns when it is ready. One that still runs is killed, without
+// a chance to tidy up. The log of the run before stays beside the new one.
+func (r *Repave) Restart(ctx context.Context, role string) error {
+	r.mu.Lock()
+	before := r.process(role)
+	r.mu.Unlock()
+	if before == nil {
+		return fmt.Errorf("restarting %s: there is no such role", role)
 	}
-	r.Netboot, err = c.startRole(ctx, "netboot", append([]string{
-		"--netboot-url=" + r.NetbootURL,
-		fmt.Sprintf("--netboot-listen=127.0.0.1:%d", port),
-		"--image-dir=" + filepath.Join(c.Dir(), "images"),
-		"--agent-api-server=" + c.Server(),
-		"--order-key-secret=repave-system/repave-order-key",
-	}, extra...))
-	return r, err
+	(*before).Kill()
+	if err := os.Rename((*before).LogFile(), fmt.Sprintf("%s-%d.log", strings.TrimSuffix((*before).LogFile(), ".log"), (*before).PID())); err != nil {
+		return fmt.Errorf("keeping the log of %s: %w", role, err)
+	}
+	return r.start(ctx, role)
+}
+
+// process is where the process of a role is kept; nil where there is no such role.
+func (r *Repave) process(role string) **Process {
+	return map[string]**Process{"infrastructure": &r.Infrastructure, "bootstrap": &r.Bootstrap, "netboot": &r.Netboot}[role]
 }
 
 // Processes gives the processes of the provider.
-func (r *Repave) Processes() []*Process { return []*Process{r.Infrastructure, r.Bootstrap, r.Netboot} }
+func (r *Repave) Processes() []*Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return []*Process{r.Infrastructure, r.Bootstrap, r.Netboot}
+}
 
 // installComponents renders what a release ships and applies all of it but the Deployments: nothing here runs pods.
 func (c *ControlPlane) installComponents(ctx context.Context) error {
@@ -95,38 +137,44 @@ func (c *ControlPlane) installComponents(ctx context.Context) error {
 	return nil
 }
 
-func (c *ControlPlane) startRole(ctx context.Context, role string, extra []string) (*Process, error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return nil, err
-	}
+// settle decides the ports of a role and gets it its permissions.
+func (c *ControlPlane) settle(ctx context.Context, role string, extra []string) (roleSettings, error) {
 	kubeconfig, err := c.accountKubeconfig(ctx, role)
 	if err != nil {
-		return nil, err
+		return roleSettings{}, err
 	}
-	health, err := FreePort()
+	ports, err := freePorts(2)
 	if err != nil {
-		return nil, err
+		return roleSettings{}, err
 	}
-	diagnostics, err := FreePort()
-	if err != nil {
-		return nil, err
-	}
-	name := "repave-" + role
-	process, err := c.Start(ctx, name, filepath.Join(root, "bin", "repave"), append([]string{
+	health := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	return roleSettings{health: health, args: append([]string{
 		"--roles=" + role,
 		"--kubeconfig=" + kubeconfig,
-		fmt.Sprintf("--health-addr=127.0.0.1:%d", health),
-		fmt.Sprintf("--diagnostics-address=127.0.0.1:%d", diagnostics),
+		"--health-addr=" + health,
+		fmt.Sprintf("--diagnostics-address=127.0.0.1:%d", ports[1]),
 		"--insecure-diagnostics",
-	}, extra...), nil)
+	}, extra...)}, nil
+}
+
+// start runs a role with its settings until it is ready.
+func (r *Repave) start(ctx context.Context, role string) error {
+	root, err := moduleRoot()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := process.Await(ctx, Answers(fmt.Sprintf("http://127.0.0.1:%d/readyz", health))); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", name, err)
+	name, settings := "repave-"+role, r.settings[role]
+	process, err := r.controlPlane.Start(ctx, name, filepath.Join(root, "bin", "repave"), settings.args, nil)
+	if err != nil {
+		return err
 	}
-	return process, nil
+	r.mu.Lock()
+	*r.process(role) = process
+	r.mu.Unlock()
+	if err := process.Await(ctx, Answers("http://"+settings.health+"/readyz")); err != nil {
+		return fmt.Errorf("starting %s: %w", name, err)
+	}
+	return nil
 }
 
 // accountKubeconfig writes a kubeconfig that holds nothing but a token of the role's ServiceAccount.

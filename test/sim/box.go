@@ -64,6 +64,8 @@ type Faults struct {
 	RefuseStage map[string]error
 	// Dead: the box takes power and does nothing.
 	Dead bool
+	// HoldInstall: the installer waits after the first bytes of the disk image until this is closed or the power goes.
+	HoldInstall <-chan struct{}
 	// CorruptDisk: the bytes that the installer reads are not those that were sent.
 	CorruptDisk bool
 }
@@ -71,7 +73,7 @@ type Faults struct {
 // Event is something that happened to a box, for tests to count.
 type Event struct {
 	At     time.Time
-	What   string // PowerOn, ForceOff, Shutdown, NetworkBoot, Installed, InstallFailed, Booted, BootFailed
+	What   string // PowerOn, ForceOff, Shutdown, NetworkBoot, Writing, Installed, InstallFailed, Booted, BootFailed
 	Detail string
 }
 

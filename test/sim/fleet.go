@@ -18,6 +18,9 @@ import (
 type FleetOptions struct {
 	Size int
 	Dir  string // holds the disks
+	// Prefix of the servers' names; "" is r. Fleets whose servers join one cluster need different ones: Nodes are named as
+	// their servers.
+	Prefix string
 	// Username and Password of every BMC.
 	Username, Password string
 	// BootTime, ShutdownTime, StageTime of every box; ResetDelay of every BMC.
@@ -35,10 +38,13 @@ type Server struct {
 // Fleet is a rack of simulated servers, all off at first.
 type Fleet struct{ Servers []*Server }
 
-// StartFleet starts the BMCs of a fleet: r01, r02, … each on a free port of 127.0.0.1.
+// StartFleet starts the BMCs of a fleet: r01, r02, … (or with another prefix) each on a free port of 127.0.0.1.
 func StartFleet(options FleetOptions) (*Fleet, error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if options.Prefix == "" {
+		options.Prefix = "r"
 	}
 	fleet := &Fleet{}
 	for i := 1; i <= options.Size; i++ {
@@ -53,7 +59,7 @@ func StartFleet(options FleetOptions) (*Fleet, error) {
 
 func startServer(options FleetOptions, i int) (*Server, error) {
 	s := &Server{
-		Name:       fmt.Sprintf("r%02d", i),
+		Name:       fmt.Sprintf("%s%02d", options.Prefix, i),
 		MAC:        fmt.Sprintf("52:54:00:aa:%02x:%02x", i/256, i%256),
 		DiskSerial: fmt.Sprintf("SIM%06d", i),
 	}

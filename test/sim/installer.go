@@ -136,8 +136,15 @@ func (b *Box) writeDisk(ctx context.Context, d orderv1.Disk, path string) (strin
 	if b.currentFaults().CorruptDisk {
 		body = io.MultiReader(strings.NewReader("!"), body)
 	}
-	n, err := io.Copy(io.MultiWriter(file, sum), body)
-	if err != nil {
+	out := io.MultiWriter(file, sum)
+	n, err := io.CopyN(out, body, firstBytes)
+	if err == nil {
+		b.note("Writing", "")
+		var rest int64
+		rest, err = io.Copy(out, held(ctx, b.currentFaults().HoldInstall, body))
+		n += rest
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("writing the disk: %w", err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != d.SHA256 || n != d.Size {
@@ -147,6 +154,21 @@ func (b *Box) writeDisk(ctx context.Context, d orderv1.Disk, path string) (strin
 		return "", fmt.Errorf("writing the disk: %w", err)
 	}
 	return readVersion(path)
+}
+
+// firstBytes are what an installer writes before it may be held.
+const firstBytes = 512
+
+// held gives what is read from r when the hold ends; nil is no hold.
+func held(ctx context.Context, hold <-chan struct{}, r io.Reader) io.Reader {
+	if hold == nil {
+		return r
+	}
+	select {
+	case <-hold:
+	case <-ctx.Done():
+	}
+	return r
 }
 
 func readVersion(path string) (string, error) {

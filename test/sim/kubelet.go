@@ -103,18 +103,28 @@ func (k *kubelet) report(ctx context.Context, client kubernetes.Interface, s kub
 		// As a kubelet whose Node belongs to another provider ID: the Node of an earlier claim must go first.
 		return fmt.Errorf("the Node %s has another provider ID", s.NodeName)
 	}
-	now := metav1.Now()
 	node.Status.NodeInfo = corev1.NodeSystemInfo{BootID: k.bootID, KubeletVersion: "v1.36.4", OperatingSystem: "linux", Architecture: "amd64", OSImage: k.image.Version}
 	node.Status.Capacity = corev1.ResourceList{corev1.ResourcePods: *podCapacity}
 	node.Status.Allocatable = node.Status.Capacity
-	node.Status.Conditions = []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "the simulated kubelet runs",
-		LastHeartbeatTime: now, LastTransitionTime: now,
-	}}
+	node.Status.Conditions = healthy()
 	if _, err := client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("reporting Node %s: %w", s.NodeName, err)
 	}
 	return nil
+}
+
+// healthy are the conditions of a Node whose kubelet has nothing to complain of.
+func healthy() []corev1.NodeCondition {
+	now := metav1.Now()
+	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason string) corev1.NodeCondition {
+		return corev1.NodeCondition{Type: kind, Status: status, Reason: reason, Message: "as the simulated kubelet sees it", LastHeartbeatTime: now, LastTransitionTime: now}
+	}
+	return []corev1.NodeCondition{
+		condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady"),
+		condition(corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory"),
+		condition(corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure"),
+		condition(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID"),
+	}
 }
 
 // retry repeats on conflicts: the Node has other writers.

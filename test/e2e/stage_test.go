@@ -1,0 +1,79 @@
+// Copyright 2026 The Repave Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bootstrapv1 "github.com/repave-io/cluster-api-provider-repave/api/bootstrap/v1alpha1"
+	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
+	"github.com/repave-io/cluster-api-provider-repave/test/lab"
+	"github.com/repave-io/cluster-api-provider-repave/test/leaks"
+)
+
+// The story of a power cut waits until this has passed; an install of a simulated server takes a tenth of it.
+const installDeadline = "75s"
+
+// keptLogs is where the logs of a failed run are, relative to this package.
+const keptLogs = "../../out/e2e-logs"
+
+// stage is what all stories share.
+var stage struct {
+	lab    *lab.Shared
+	repave *lab.Repave
+	client client.WithWatch
+
+	mu      sync.Mutex
+	secrets []leaks.Secret // of all stories so far
+}
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "repave-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	stage.lab = lab.NewShared(lab.Options{Dir: dir, ControllerManager: true}, (*lab.ControlPlane).StartClusterAPI, startRepave)
+	status := stage.lab.Main(m)
+	if status != 0 {
+		err := errors.Join(os.RemoveAll(keptLogs), os.CopyFS(keptLogs, os.DirFS(filepath.Join(dir, "log"))))
+		fmt.Fprintln(os.Stderr, "the logs of this run are in out/e2e-logs", err)
+	}
+	return status
+}
+
+// startRepave builds bin/repave as make build does, so that no story is told of yesterday's, and starts it.
+func startRepave(cp *lab.ControlPlane, ctx context.Context) error {
+	build := exec.CommandContext(ctx, "make", "--no-print-directory", "bin/repave")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building bin/repave: %w\n%s", err, out)
+	}
+	var err error
+	if stage.repave, err = cp.StartRepave(ctx, "--install-deadline="+installDeadline); err != nil {
+		return err
+	}
+	scheme := runtime.NewScheme()
+	err = errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), infrav1.AddToScheme(scheme), bootstrapv1.AddToScheme(scheme))
+	if err != nil {
+		return fmt.Errorf("building the scheme: %w", err)
+	}
+	stage.client, err = client.NewWithWatch(cp.RESTConfig(), client.Options{Scheme: scheme})
+	return err
+}
