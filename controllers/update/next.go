@@ -87,6 +87,7 @@ func (m machine) at(step infrav1.UpdateStep, effect Effect, reason, message stri
 		m.update.Step = step
 		m.update.StepAt.Time = m.Now
 	}
+	message = clip(message)
 	m.update.Message = message
 	return Step{Update: m.update, Effect: effect, Hold: m.bootUnderWay(), Reason: reason, Message: message}
 }

@@ -4,6 +4,7 @@
 package update
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -280,6 +281,15 @@ func (v View) stepOf() infrav1.UpdateStep {
 		return ""
 	}
 	return v.Update.Step
+}
+
+// TestMessageFitsItsField: kubectl's words name every pod that is in the way, and a status that is refused stops the machine.
+func TestMessageFitsItsField(t *testing.T) {
+	long := strings.Repeat("pod default/web-0 has local storage, ", 100)
+	step := Next(staged(slot, cordoned, at(infrav1.UpdateDraining), drainIs(DrainBlocked, long)))
+	if got := len(step.Update.Message); got > 1024 || !strings.HasPrefix(step.Message, long[:1000]) {
+		t.Errorf("a message of %d characters to save, 1024 fit: %s", got, step.Update.Message)
+	}
 }
 
 func TestNextSavesBootID(t *testing.T) {
