@@ -221,6 +221,10 @@ func proven(m machine) Step {
 	}
 	resting := m.update.Step == infrav1.UpdateUpToDate
 	switch {
+	case m.Host.Operation && m.Host.Desired == m.update.Digest && m.Host.State == infrav1.DesiredBooted:
+		// A repave leaves an agent without memory. It would take the wish of before for a new one and boot without a slot.
+		return m.at(m.update.Step, SetDesired{m.update.Digest, infrav1.DesiredStaged}, infrav1.ReasonMachineUpToDate,
+			"a reboot or repave of the host runs, taking the boot wish back")
 	case m.Host.Connected && !m.runs() && !m.Host.Operation:
 		return m.at(infrav1.UpdateStaging, None{}, infrav1.ReasonStaging, "the host runs another image, staging")
 	case m.Host.Desired != m.update.Digest:

@@ -253,6 +253,11 @@ func TestNext(t *testing.T) {
 			want: outline{infrav1.UpdateUpToDate, None{}, infrav1.ReasonMachineUpToDate, false},
 		},
 		{
+			name: "a repave begins: the boot wish of before must not meet the fresh install",
+			view: booting(cameUp, at(infrav1.UpdateUpToDate), func(v *View) { v.Host.Operation, v.Node.Unschedulable, v.Node.Cordoned = true, false, false }),
+			want: outline{infrav1.UpdateUpToDate, SetDesired{wanted, infrav1.DesiredStaged}, infrav1.ReasonMachineUpToDate, false},
+		},
+		{
 			name: "netboot only: installed",
 			view: staged(func(v *View) { v.Update, v.Wanted, v.Netboot, v.Host.Installed = nil, "", wanted, wanted }),
 			want: outline{infrav1.UpdateUpToDate, None{}, infrav1.ReasonMachineUpToDate, false},
