@@ -18,7 +18,7 @@ import (
 // screen shows the story: on a terminal a table that updates in place below what was said, elsewhere a line for each change.
 type screen struct {
 	mu       sync.Mutex
-	out      io.Writer
+	out      *os.File
 	terminal bool
 	started  time.Time
 	drawn    int               // lines of the table that stand on the terminal now
@@ -95,8 +95,28 @@ func (s *screen) draw(rows []row, footer string) {
 	_ = table.Flush() // writes to memory
 	fmt.Fprintf(&b, "pool: %s\n", footer)
 	s.erase()
-	_, _ = io.WriteString(s.out, b.String())
+	_, _ = io.WriteString(s.out, clip(b.String(), s.width()))
 	s.drawn = strings.Count(b.String(), "\n")
+}
+
+// width of the terminal; wide enough for most where it cannot be asked.
+func (s *screen) width() int {
+	width, _, err := term.GetSize(int(s.out.Fd()))
+	if err != nil || width < 1 {
+		return 80
+	}
+	return width
+}
+
+// clip cuts every line to a width, so that each stays one line on the terminal and can be erased again.
+func clip(text string, width int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if runes := []rune(line); len(runes) > width {
+			lines[i] = string(runes[:width-1]) + "…"
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // erase takes the table off the terminal; the caller holds the lock.

@@ -27,6 +27,7 @@ type story struct {
 	screen  *screen
 	members map[string]*sim.Server // by the name of host and Node
 	proven  []string               // for the summary
+	took    []string               // how long each chapter took, for the summary
 }
 
 func (s *story) run(ctx context.Context) error {
@@ -44,7 +45,8 @@ func (s *story) run(ctx context.Context) error {
 		if err := chapter.tell(ctx); err != nil {
 			return fmt.Errorf("chapter %q: %w", chapter.title, err)
 		}
-		s.screen.say("done in %.1f s", time.Since(started).Seconds())
+		s.took = append(s.took, fmt.Sprintf("%.1f s", time.Since(started).Seconds()))
+		s.screen.say("done in %s", s.took[len(s.took)-1])
 	}
 	return s.noSecrets(ctx)
 }

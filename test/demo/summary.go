@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -19,5 +20,5 @@ func (s *story) summary(took time.Duration) {
 	for _, line := range s.proven {
 		fmt.Println("  ok  " + line)
 	}
-	fmt.Printf("\n%d points proven in %.0f s; %d requests to %d BMCs.\n", len(s.proven), took.Seconds(), requests, len(s.fleet.Servers))
+	fmt.Printf("\n%d points proven in %.0f s (chapters: %s); %d requests to %d BMCs.\n", len(s.proven), took.Seconds(), strings.Join(s.took, ", "), requests, len(s.fleet.Servers))
 }
