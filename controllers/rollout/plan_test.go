@@ -92,6 +92,16 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		{
+			name: "back to the old image while one boots the new one: nobody is up to date before its own controller says so",
+			view: View{Replicas: 2, Digest: older, Rollout: one, Members: []Member{
+				member("a", at(infrav1.UpdateBooting), slot(wanted), down), member("b", at(infrav1.UpdateRolledBack)),
+			}},
+			want: Step{
+				TakeBack: []string{"a"}, Counts: Counts{Replicas: 2, Ready: 1, Updating: 2, Unavailable: 1},
+				Reason: infrav1.ReasonRolloutInProgress, Message: "0/2 updated; 1 waiting to stage, 1 booting (a)",
+			},
+		},
+		{
 			name: "no members wanted",
 			view: View{Digest: wanted, Rollout: one},
 			want: Step{Reason: infrav1.ReasonAllUpdated, Message: "0/0 updated"},

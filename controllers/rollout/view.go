@@ -57,10 +57,11 @@ type Counts struct {
 	Unavailable int // count against the budget: down for whatever reason, in a slot, or missing
 }
 
-// upToDate says whether the member runs the digest, proven.
+// upToDate says whether the member runs the digest, proven. One that has an aim says so itself: what it runs may be what it is just
+// leaving for another image.
 func (m *Member) upToDate(digest string) bool {
-	if m.Aim == digest {
-		return m.Step == infrav1.UpdateUpToDate
+	if m.Aim != "" {
+		return m.Aim == digest && m.Step == infrav1.UpdateUpToDate
 	}
 	return m.Provisioned && m.Booted == digest
 }
