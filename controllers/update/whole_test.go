@@ -173,3 +173,34 @@ func (l *life) check(foreign bool) {
 		t.Fatalf("no rest: %+v", next)
 	}
 }
+
+// TestBackToTheOldImage: a machine that failed an image and is asked for its old one again is up to date without a boot or a slot.
+func TestBackToTheOldImage(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := &life{t: t, booted: map[string]int{}, bad: map[string]bool{wanted: true}}
+		l.view = View{
+			Now: now, Limits: DefaultLimits(), Wanted: wanted,
+			Host: HostFacts{Connected: true, Booted: old, BootID: "0s"},
+			Node: NodeFacts{Found: true, Ready: true, BootID: "0s"},
+		}
+		l.settle()
+		if l.view.Update.Step != infrav1.UpdateRolledBack {
+			t.Fatalf("the bad image ended in %s", l.view.Update.Step)
+		}
+		boots := l.boots
+		l.view.Wanted = old
+		for range rapid.IntRange(0, 5).Draw(t, "looks before the agent's") {
+			l.act(false)
+		}
+		for range 20 {
+			l.act(false)
+			l.agent()
+		}
+		if l.view.Update.Step != infrav1.UpdateUpToDate || l.view.Update.Digest != old || l.boots != boots {
+			t.Fatalf("%d boots on the way back, and then %s: %s", l.boots-boots, l.view.Update.Step, l.view.Update.Message)
+		}
+		if l.view.Host.Desired != old || l.view.Host.State != infrav1.DesiredStaged {
+			t.Fatalf("the host is still asked for %s, %s", l.view.Host.Desired, l.view.Host.State)
+		}
+	})
+}
