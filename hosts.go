@@ -14,6 +14,7 @@ import (
 
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
 	"github.com/repave-io/cluster-api-provider-repave/controllers/host"
+	"github.com/repave-io/cluster-api-provider-repave/metal/lifecycle"
 	"github.com/repave-io/cluster-api-provider-repave/metal/order"
 	"github.com/repave-io/cluster-api-provider-repave/metal/redfish"
 )
@@ -40,12 +41,15 @@ func setupHosts(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	}
 	metrics.Registry.MustRegister(redfish.Collectors()...)
 	metrics.Registry.MustRegister(host.Collectors()...)
+	limits := lifecycle.DefaultLimits()
+	limits.Reboot, limits.Install = o.rebootDeadline, o.installDeadline
 	hosts := &host.Reconciler{
 		Client:           mgr.GetClient(),
 		APIReader:        mgr.GetAPIReader(),
 		BMCs:             bmcs,
 		Orders:           order.URLs{Base: strings.TrimSuffix(o.netbootURL, "/"), Key: key},
 		Woken:            woken,
+		Limits:           limits,
 		WatchFilterValue: o.watchFilter,
 	}
 	return hosts.SetupWithManager(mgr, concurrency(o.hostConcurrency))

@@ -125,6 +125,7 @@ func TestOptionsAreRefused(t *testing.T) {
 	}{
 		"no role":        {[]string{"--roles="}, "name at least one"},
 		"unknown role":   {[]string{"--roles=kitchen"}, `"kitchen" is none of`},
+		"no time":        {[]string{"--install-deadline=0s"}, "give durations above 0"},
 		"key without ns": {[]string{"--order-key-secret=key"}, "not namespace/name"},
 	} {
 		t.Run(name, func(t *testing.T) {

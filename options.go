@@ -17,6 +17,8 @@ import (
 	logsv1 "k8s.io/component-base/logs/api/v1"
 	capiflags "sigs.k8s.io/cluster-api/util/flags"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/repave-io/cluster-api-provider-repave/metal/lifecycle"
 )
 
 // The roles that the binary can play.
@@ -58,6 +60,8 @@ type options struct {
 
 	bmcTimeout      time.Duration
 	bmcPollInterval time.Duration
+	rebootDeadline  time.Duration
+	installDeadline time.Duration
 
 	netbootURL     string
 	netbootListen  string
@@ -101,6 +105,9 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 
 	fs.DurationVar(&o.bmcTimeout, "bmc-timeout", 20*time.Second, "Deadline of one call to a BMC.")
 	fs.DurationVar(&o.bmcPollInterval, "bmc-poll-interval", 10*time.Minute, "How often an idle BMC is read.")
+	limits := lifecycle.DefaultLimits()
+	fs.DurationVar(&o.rebootDeadline, "reboot-deadline", limits.Reboot, "How long one attempt of a reboot may take, from its first command to its proof, before the next begins. Role infrastructure.")
+	fs.DurationVar(&o.installDeadline, "install-deadline", limits.Install, "How long one attempt of a netboot repave may take, from its first command to its proof, before the next begins. Role infrastructure.")
 
 	fs.StringVar(&o.netbootURL, "netboot-url", "", "URL under which hosts reach the netboot server, for example http://10.0.0.2:8081. Roles infrastructure and netboot.")
 	fs.StringVar(&o.netbootListen, "netboot-listen", ":8081", "Address of the netboot server. Role netboot.")
@@ -125,6 +132,9 @@ func (o *options) validate() error {
 	}
 	if o.has(roleNetboot) && o.netbootURL == "" {
 		errs = append(errs, errors.New("--netboot-url: the role netboot needs the URL under which hosts reach it"))
+	}
+	if o.rebootDeadline <= 0 || o.installDeadline <= 0 {
+		errs = append(errs, errors.New("--reboot-deadline, --install-deadline: an attempt needs some time; give durations above 0"))
 	}
 	if _, err := o.orderKeyName(); err != nil {
 		errs = append(errs, err)
