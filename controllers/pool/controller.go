@@ -56,6 +56,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Re
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if r.WatchFilterValue != "" && pool.Labels[clusterv1.WatchLabel] != r.WatchFilterValue {
+		return ctrl.Result{}, nil // another manager's: events of members and owners come unfiltered
+	}
 	owner, cluster, err := r.owners(ctx, pool)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("finding owners: %w", err)

@@ -93,6 +93,15 @@ func TestPoolWithoutOwnerIsLeftAlone(t *testing.T) {
 	s.Expect(s.pool.Finalizers).To(BeEmpty())
 }
 
+// TestPoolOfAnotherManagerIsLeftAlone: members, Machines and MachinePools wake pools without a look at the filter.
+func TestPoolOfAnotherManagerIsLeftAlone(t *testing.T) {
+	s := tell(t, 2)
+	s.reconciler.WatchFilterValue = "ours"
+	s.settled()
+	s.Expect(s.members()).To(BeEmpty())
+	s.Expect(s.pool.Finalizers).To(BeEmpty())
+}
+
 func TestPausedClusterIsLeftAlone(t *testing.T) {
 	s := tell(t, 1)
 	s.running()
