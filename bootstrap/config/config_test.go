@@ -181,6 +181,13 @@ func TestLeftAlone(t *testing.T) {
 		s.Expect(s.reconcile()).To(Equal(ctrl.Result{}))
 		s.Expect(s.config.Status.Conditions).To(BeEmpty())
 	})
+	t.Run("by another manager", func(t *testing.T) {
+		s := tell(t, true)
+		s.reconciler.WatchFilterValue = "ours"
+		s.Expect(s.reconcile()).To(Equal(ctrl.Result{}))
+		s.Expect(s.config.Status.Conditions).To(BeEmpty())
+		s.Expect(s.workload.writes).To(BeZero())
+	})
 	t.Run("paused", func(t *testing.T) {
 		s := tell(t, true)
 		s.config.Annotations = map[string]string{clusterv1.PausedAnnotation: ""}

@@ -112,7 +112,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Re
 	if err := r.Client.Get(ctx, req.NamespacedName, config); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !config.DeletionTimestamp.IsZero() {
+	foreign := r.WatchFilterValue != "" && config.Labels[clusterv1.WatchLabel] != r.WatchFilterValue // events of users come unfiltered
+	if foreign || !config.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
 	user, err := r.user(ctx, config)
