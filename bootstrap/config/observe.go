@@ -24,7 +24,7 @@ import (
 // user is who joins hosts by a config.
 type user struct {
 	cluster string
-	needs   bool // another host may join by it: always for a pool, for a Machine until it has its Node
+	needs   bool // a host may join by it, for the first time or again after a repave: until the user is being deleted
 }
 
 // user finds the Machine or MachinePool that a config belongs to; nil where there is none.
@@ -34,7 +34,7 @@ func (r *Reconciler) user(ctx context.Context, config *bootstrapv1.RepaveConfig)
 		return nil, fmt.Errorf("getting Machine: %w", err)
 	}
 	if err == nil && machine != nil {
-		return &user{machine.Spec.ClusterName, machine.DeletionTimestamp.IsZero() && machine.Status.NodeRef.Name == ""}, nil
+		return &user{machine.Spec.ClusterName, machine.DeletionTimestamp.IsZero()}, nil
 	}
 	pool, err := util.GetOwnerMachinePool(ctx, r.Client, config.ObjectMeta)
 	if client.IgnoreNotFound(err) != nil {

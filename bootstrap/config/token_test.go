@@ -104,8 +104,18 @@ func TestTokenIsRenewedWhileNeeded(t *testing.T) {
 	s.Expect(live.Get(s.ctx, client.ObjectKeyFromObject(s.owner), machine)).To(Succeed())
 	machine.Status.NodeRef.Name = "n1"
 	s.Expect(live.Status().Update(s.ctx, machine)).To(Succeed())
+	s.now = s.now.Add(20 * time.Hour)
+	s.reconcile()
+	s.Expect(expires()).To(BeTemporally("~", s.now.Add(24*time.Hour), time.Second), "a repave lets the host join once more, whenever it comes")
+
+	machine.Finalizers = []string{"test/keeps"}
+	s.Expect(live.Update(s.ctx, machine)).To(Succeed())
+	s.Expect(live.Delete(s.ctx, machine)).To(Succeed())
 	renewed := expires()
 	s.now = s.now.Add(20 * time.Hour)
 	s.Expect(s.reconcile()).To(Equal(ctrl.Result{}), "nobody joins by it any more")
 	s.Expect(expires()).To(Equal(renewed))
+	s.Expect(live.Get(s.ctx, client.ObjectKeyFromObject(machine), machine)).To(Succeed())
+	machine.Finalizers = nil
+	s.Expect(live.Update(s.ctx, machine)).To(Succeed())
 }
