@@ -88,6 +88,10 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if r.leaves(host) {
+		r.forget(req.NamespacedName) // whoever cares for the host needs the session of its BMC
+		return ctrl.Result{}, nil
+	}
 	deleting := !host.DeletionTimestamp.IsZero()
 	if deleting && !controllerutil.ContainsFinalizer(host, infrav1.HostFinalizer) {
 		r.forget(req.NamespacedName)
@@ -104,6 +108,13 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	return r.look(ctx, host)
+}
+
+// leaves says whether a host is somebody else's: of another manager by its watch-filter label, which the watches of Leases and
+// Clusters do not look at, or of another management cluster, to which clusterctl has moved it.
+func (r *Reconciler) leaves(host *infrav1.RepaveHost) bool {
+	_, moved := host.Annotations[infrav1.AnnotationDeleteForMove]
+	return moved || r.WatchFilterValue != "" && host.Labels[clusterv1.WatchLabel] != r.WatchFilterValue
 }
 
 // look is one look at a host: observe, decide, save or act, and say.

@@ -29,7 +29,7 @@ type BootView struct {
 	Order     string // that the host asks with
 	Operation *infrav1.Operation
 	Redeemed  string // the last order whose plan was handed out
-	Ending    bool   // the claim ends: nothing is installed any more
+	Ending    bool   // the claim ends, or the host was moved away: nothing is installed any more
 }
 
 // ViewBoot reads a host as its API object has it. Its error is that of Restore: answer Nothing.
@@ -38,7 +38,8 @@ func ViewBoot(host *infrav1.RepaveHost, order string) (BootView, error) {
 	if err != nil {
 		return BootView{}, err
 	}
-	v := BootView{Order: order, Operation: record.Operation, Ending: host.Spec.ClaimRef != nil && host.Spec.Desired == nil}
+	_, moved := host.Annotations[infrav1.AnnotationDeleteForMove]
+	v := BootView{Order: order, Operation: record.Operation, Ending: moved || host.Spec.ClaimRef != nil && host.Spec.Desired == nil}
 	if host.Status.Netboot != nil {
 		v.Redeemed = host.Status.Netboot.RedeemedOrder
 	}

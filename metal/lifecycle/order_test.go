@@ -42,6 +42,20 @@ func TestBoot(t *testing.T) {
 	}
 }
 
+// TestNothingIsInstalledForAMovedHost: the netboot server of the cluster that a host was moved from hands out nothing.
+func TestNothingIsInstalledForAMovedHost(t *testing.T) {
+	host := &infrav1.RepaveHost{}
+	host.Status.Operation = anOperation()
+	host.Status.Operation.Step = infrav1.StepInstalling
+	for annotation, want := range map[string]BootAnswer{"other": Installer, infrav1.AnnotationDeleteForMove: Nothing} {
+		host.Annotations = map[string]string{annotation: ""}
+		view, err := ViewBoot(host, OrderID(*host.Status.Operation))
+		if got := Boot(view); err != nil || got != want {
+			t.Errorf("%s: got %s, %v, want %s", annotation, got, err, want)
+		}
+	}
+}
+
 func TestReleased(t *testing.T) {
 	w := newWorld(t.Fatalf)
 	w.settle(minute)

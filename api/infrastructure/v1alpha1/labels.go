@@ -37,6 +37,9 @@ const (
 	// AnnotationCordoned on a Node of the workload cluster: the machine that cordoned it. A Node that was cordoned by somebody
 	// else carries none and stays cordoned.
 	AnnotationCordoned = "repave.io/cordoned-by"
+	// AnnotationDeleteForMove is set by clusterctl move on what it deletes in the cluster that it moves away from, in place of all
+	// other annotations, the record and a pause included. The object lives on elsewhere: nothing must be done for this one.
+	AnnotationDeleteForMove = "clusterctl.cluster.x-k8s.io/delete-for-move"
 	// AnnotationOrder on a CertificateSigningRequest: the order by which a host asks for its first certificate.
 	AnnotationOrder = "repave.io/order"
 )
