@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/predicates"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -116,6 +117,9 @@ func (f *Fetcher) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	host := &infrav1.RepaveHost{}
 	if err := f.Client.Get(ctx, req.NamespacedName, host); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if f.WatchFilterValue != "" && host.Labels[clusterv1.WatchLabel] != f.WatchFilterValue {
+		return ctrl.Result{}, nil // woken by an image that a host of ours wants as well
 	}
 	operation := openOperation(host)
 	if operation == nil || operation.Digest == "" || annotations.HasPaused(host) {

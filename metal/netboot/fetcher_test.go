@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -200,5 +201,18 @@ func TestHostsThatWantNothingAreLeftAlone(t *testing.T) {
 		_, err := f.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(host)})
 		g.Expect(err).NotTo(HaveOccurred(), name)
 		g.Expect(netbootStatus(t, host)).To(Equal(infrav1.NetbootStatus{}), name)
+	}
+}
+
+// TestHostsOfAnotherServerAreLeftAlone: an image that changed wakes every host that wants it, of this server or not.
+func TestHostsOfAnotherServerAreLeftAlone(t *testing.T) {
+	g := NewWithT(t)
+	f := NewFetcher(api, api)
+	f.Store, f.WatchFilterValue = store, "ours"
+	for label, want := range map[string]infrav1.ImageState{"theirs": "", "ours": infrav1.ImageReady} {
+		host := newHost(t, func(h *infrav1.RepaveHost) { h.Labels = map[string]string{clusterv1.WatchLabel: label} })
+		_, err := f.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(host)})
+		g.Expect(err).NotTo(HaveOccurred(), label)
+		g.Expect(netbootStatus(t, host).Image.State).To(Equal(want), label)
 	}
 }
