@@ -55,6 +55,27 @@ func (r *Reconciler) claimedHost(ctx context.Context, machine *infrav1.RepaveMac
 	return host, nil
 }
 
+// upToNow gives the host, read live where the machine has saved that it begins a boot and the host does not show that wish. A cache
+// that is late must not make a boot that was asked for look like one that never was: its Node would go back to pods and then down.
+func (r *Reconciler) upToNow(ctx context.Context, machine *infrav1.RepaveMachine, host *infrav1.RepaveHost) (*infrav1.RepaveHost, error) {
+	begun := machine.Status.Update
+	if begun == nil || begun.Step != infrav1.UpdateBooting {
+		return host, nil
+	}
+	if asked := hostFacts(host); asked.Desired == begun.Digest && asked.State == infrav1.DesiredBooted {
+		return host, nil
+	}
+	live := &infrav1.RepaveHost{}
+	err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(host), live)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return nil, fmt.Errorf("reading host that may be booting: %w", err)
+	case err != nil || !names(live, machine):
+		return host, nil // lost; every write on this version is a conflict, and the cache will tell
+	}
+	return live, nil
+}
+
 // names says whether a host serves the machine. The name decides: the uid changes with a move between management clusters.
 func names(host *infrav1.RepaveHost, machine *infrav1.RepaveMachine) bool {
 	return host.Spec.ClaimRef != nil && host.Spec.ClaimRef.Name == machine.Name

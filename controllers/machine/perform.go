@@ -63,6 +63,11 @@ func (r *Reconciler) follow(ctx context.Context, s *scene, host *infrav1.RepaveH
 	if !provisioned {
 		return ctrl.Result{}, r.ask(ctx, s.machine, host, desiredOf(s.machine, host, data, nil))
 	}
+	host, err := r.upToNow(ctx, s.machine, host)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	seen.host = host
 	node, reachable, err := r.node(ctx, s, s.machine.Spec.ProviderID)
 	if err != nil {
 		return ctrl.Result{}, err
