@@ -135,6 +135,8 @@ func (r *Reconciler) perform(ctx context.Context, s *scene, effect update.Effect
 	switch effect.(type) {
 	case update.Cordon:
 		log.V(2).Info("Cordoning node")
+		// Pods may have come since an earlier drain was done.
+		r.Drains.Cancel(client.ObjectKeyFromObject(s.machine))
 		return r.Nodes.Cordon(ctx, cluster, node.Name, noteOf(s.machine))
 	case update.Uncordon:
 		log.V(2).Info("Uncordoning node")

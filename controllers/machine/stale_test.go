@@ -97,3 +97,31 @@ func TestLateCacheHidesNoBoot(t *testing.T) {
 	w.Expect(w.asked()).To(Equal("Booted " + digestB))
 	w.Expect(w.getNode("h").Spec.Unschedulable).To(BeTrue())
 }
+
+// TestUncordonedNodeIsDrainedAgain: somebody gives the Node back to pods while a drained machine waits for its host.
+func TestUncordonedNodeIsDrainedAgain(t *testing.T) {
+	w := newWorld(t, "")
+	r := newReconciler(direct)
+	w.toTheSlot(r)
+	w.grantSlot(digestB)
+	w.reaching(r, infrav1.UpdateDraining)
+	w.setHost("h", func(host *infrav1.RepaveHost) {
+		condition(host, infrav1.ConditionAgentConnected, false, infrav1.ReasonLeaseExpired)
+	})
+	drained := func() drain.State {
+		w.drive(r, "m")
+		return r.Drains.Progress(w.key("m")).State
+	}
+	w.Eventually(drained).Should(Equal(drain.Done))
+
+	node := w.getNode("h")
+	node.Spec.Unschedulable = false
+	w.Expect(direct.Update(w.ctx, node)).To(Succeed())
+	w.Eventually(func() drain.State {
+		_, err := r.Reconcile(w.ctx, ctrl.Request{NamespacedName: w.key("m")})
+		w.Expect(err).NotTo(HaveOccurred())
+		return r.Drains.Progress(w.key("m")).State
+	}).Should(Equal(drain.None), "what was drained before says nothing about the pods that came since")
+	w.Eventually(drained).Should(Equal(drain.Done))
+	w.Expect(w.getNode("h").Spec.Unschedulable).To(BeTrue())
+}
