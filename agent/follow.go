@@ -24,6 +24,17 @@ type wish struct {
 	desired *infrav1.HostDesired
 }
 
+// wishOf is what a host is wished by its spec. How to join is for what the claim installed only: a host whose network boot
+// failed runs the disk of the claim before, and must not join the cluster of this one. The image stays in the wish, so that a
+// status that was lost for a moment makes no new wish of an old one.
+func wishOf(host *infrav1.RepaveHost) wish {
+	desired := host.Spec.Desired.DeepCopy()
+	if desired != nil && host.Status.Installed != desired.ProviderID {
+		desired.BootstrapDataSecretName = ""
+	}
+	return wish{desired: desired}
+}
+
 // errEnded says that a watch came to its end in good order.
 var errEnded = errors.New("the watch ended")
 
@@ -82,7 +93,7 @@ func (a *agent) followOnce(ctx context.Context) error {
 func (a *agent) tell(ctx context.Context, host *infrav1.RepaveHost) bool {
 	a.reporter.Seen(host.Status.Agent, host.ResourceVersion)
 	select {
-	case a.wishes <- wish{desired: host.Spec.Desired}:
+	case a.wishes <- wishOf(host):
 		return true
 	case <-ctx.Done():
 		return false

@@ -148,6 +148,15 @@ func (s *site) createHost(namespace string) {
 	} {
 		s.Expect(s.admin.Create(s.t.Context(), object)).To(Succeed())
 	}
+	s.installed("repave://ns/h1/m1")
+}
+
+// installed is the Host controller's word on the claim whose install is proven.
+func (s *site) installed(providerID string) {
+	host := s.host()
+	before := client.MergeFrom(host.DeepCopy())
+	host.Status.Installed = providerID
+	s.Expect(s.admin.Status().Patch(s.t.Context(), host, before)).To(Succeed())
 }
 
 func (s *site) writeConfig() {
