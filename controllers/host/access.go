@@ -6,6 +6,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,16 +24,20 @@ import (
 // accessAge is how long a Role that was found right is taken to be so still.
 const accessAge = 10 * time.Minute
 
+// errTaken says that a name that the host needs is in use: by the host of the same name before, until that is collected, or by
+// somebody else's object, which a person must remove.
+var errTaken = errors.New("it belongs to another object")
+
 // admit lets the agent of the host in: a Lease to renew, and a Role for its own host and the Secrets that are named there.
-// They belong to the host and go with it.
-func (r *Reconciler) admit(ctx context.Context, host *infrav1.RepaveHost) error {
+// They belong to the host and go with it. The Secrets are those of the claim that is installed.
+func (r *Reconciler) admit(ctx context.Context, host *infrav1.RepaveHost, installed string) error {
 	if !host.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	if err := r.keepLease(ctx, host); err != nil {
 		return err
 	}
-	role, binding := agentRole(host), agentBinding(host)
+	role, binding := agentRole(host, installed), agentBinding(host)
 	granted, err := json.Marshal(role.Rules)
 	if err != nil {
 		return fmt.Errorf("encoding the rules of the agent: %w", err)
@@ -96,7 +101,7 @@ func (r *Reconciler) keep(ctx context.Context, host *infrav1.RepaveHost, wanted,
 	case same() && metav1.IsControlledBy(have, host):
 		return nil
 	case metav1.GetControllerOf(have) != nil && !metav1.IsControlledBy(have, host):
-		return fmt.Errorf("correcting %s: it belongs to another object", what)
+		return fmt.Errorf("correcting %s: %w", what, errTaken)
 	}
 	if err := controllerutil.SetControllerReference(host, have, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("owning %s: %w", what, err)
@@ -106,7 +111,7 @@ func (r *Reconciler) keep(ctx context.Context, host *infrav1.RepaveHost, wanted,
 
 // agentRole is what the agent of a host may do: read its host and write its status (the ValidatingAdmissionPolicy narrows that
 // to its own part), renew its Lease, and read exactly the Secrets that its host names.
-func agentRole(host *infrav1.RepaveHost) *rbacv1.Role {
+func agentRole(host *infrav1.RepaveHost, installed string) *rbacv1.Role {
 	group := infrav1.GroupVersion.Group
 	role := &rbacv1.Role{
 		ObjectMeta: agentMeta(host),
@@ -117,16 +122,17 @@ func agentRole(host *infrav1.RepaveHost) *rbacv1.Role {
 			{APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, ResourceNames: []string{infrav1.LeaseName(host.Name)}, Verbs: []string{"get", "patch", "update"}},
 		},
 	}
-	if secrets := namedSecrets(host); len(secrets) > 0 {
+	if secrets := namedSecrets(host, installed); len(secrets) > 0 {
 		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: secrets, Verbs: []string{"get"}})
 	}
 	return role
 }
 
-// namedSecrets are those that the agent needs: how to join, and how to pull its image.
-func namedSecrets(host *infrav1.RepaveHost) []string {
+// namedSecrets are those that the agent needs: how to join, and how to pull its image. None before the install of the claim is
+// proven: until then the host may run the disk, and the agent, of the claim before.
+func namedSecrets(host *infrav1.RepaveHost, installed string) []string {
 	desired := host.Spec.Desired
-	if host.Spec.ClaimRef == nil || desired == nil {
+	if host.Spec.ClaimRef == nil || desired == nil || desired.ProviderID != installed {
 		return nil
 	}
 	var names []string

@@ -5,6 +5,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -138,7 +139,7 @@ func (r *Reconciler) look(ctx context.Context, host *infrav1.RepaveHost) (ctrl.R
 	if _, gone := step.Effect.(lifecycle.Forget); gone {
 		return ctrl.Result{}, r.depart(ctx, host)
 	}
-	if err := r.admit(ctx, host); apierrors.IsForbidden(err) {
+	if err := r.admit(ctx, host, step.Record.Installed); apierrors.IsForbidden(err) || errors.Is(err, errTaken) {
 		seen.barred = err // for a person to mend; the host itself goes on
 	} else if err != nil {
 		return ctrl.Result{}, err
