@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -115,6 +116,26 @@ func TestDrainWaitsForTheEndOfPods(t *testing.T) {
 		return direct.Get(t.Context(), client.ObjectKeyFromObject(pod), found) == nil && found.DeletionTimestamp != nil
 	}, 10*time.Second).Should(BeTrue())
 	g.Consistently(func() State { return w.Progress(machine).State }, 300*time.Millisecond).Should(Equal(Running))
+	g.Expect(direct.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
+	expectState(t, w, Done)
+}
+
+// ahead is a clock that is an hour ahead, so that every grace is over.
+type ahead struct{ clock.RealClock }
+
+func (ahead) Now() time.Time { return time.Now().Add(time.Hour) }
+
+func (a ahead) Since(at time.Time) time.Duration { return a.Now().Sub(at) }
+
+func TestPodThatDoesNotEndIsNamed(t *testing.T) {
+	g := NewWithT(t)
+	node := newNode(t)
+	pod := newPod(t, node.Name, "web")
+	w := newHands(t, &oneCluster{})
+	w.drains.options.Clock = ahead{}
+	w.Drain(machine, key, node.Name, infrav1.DrainOptions{})
+	progress := expectState(t, w, Blocked)
+	g.Expect(progress.Message).To(Equal("pod default/" + pod.Name + ": its grace period is over and it has not ended"))
 	g.Expect(direct.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
 	expectState(t, w, Done)
 }

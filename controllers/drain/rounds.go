@@ -26,6 +26,8 @@ import (
 const (
 	// lostPodAfter is how long a pod on a Node that is not ready may be terminating: its kubelet will not tell of its end.
 	lostPodAfter = 5 * time.Minute
+	// overdueAfter is how long after its grace a pod is still taken to be ending: its kubelet has to tell of it.
+	overdueAfter = 30 * time.Second
 	// named is how many obstacles a message names.
 	named = 3
 )
@@ -101,7 +103,10 @@ func (w *Workload) round(ctx context.Context, g goal) (left int, obstacles []str
 	}
 	pods := list.Pods()
 	for i := range pods {
-		if pods[i].DeletionTimestamp != nil {
+		if ends := pods[i].DeletionTimestamp; ends != nil { // which includes the grace
+			if w.drains.options.Clock.Since(ends.Time) > overdueAfter {
+				obstacles = append(obstacles, fmt.Sprintf("pod %s/%s: its grace period is over and it has not ended", pods[i].Namespace, pods[i].Name))
+			}
 			continue
 		}
 		if err := helper.EvictPod(pods[i], policyv1.SchemeGroupVersion); err != nil && !apierrors.IsNotFound(err) {
