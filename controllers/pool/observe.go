@@ -105,6 +105,9 @@ func (s *sight) add(pool *infrav1.RepaveMachinePool, m *infrav1.RepaveMachine) {
 	if m.Spec.Slot != nil {
 		member.Slot = m.Spec.Slot.Digest
 	}
+	if m.Status.HostRef != nil {
+		member.Host = m.Status.HostRef.Name
+	}
 	if m.Status.Image.Booted != nil {
 		member.Booted = m.Status.Image.Booted.Digest
 	}

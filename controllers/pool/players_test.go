@@ -77,6 +77,7 @@ func serve(letter string) func(*infrav1.RepaveMachine) {
 		m.Spec.ProviderID = fmt.Sprintf("repave://%s/host-of-%s/%s", m.Namespace, m.Name, m.Name)
 		m.Status.Initialization.Provisioned = ptr.To(true)
 		m.Status.Available = true
+		m.Status.HostRef = &infrav1.HostReference{Name: "host-of-" + m.Name}
 		m.Status.Image.Booted = &infrav1.HostImage{Digest: digest(letter)}
 		step(letter, infrav1.UpdateUpToDate)(m)
 	}

@@ -61,7 +61,7 @@ func TestRolloutHaltsAndStartsAfresh(t *testing.T) {
 	s.change(bad, step("b", infrav1.UpdateRolledBack))
 	s.settled()
 	s.Expect(s.slots()).To(BeEmpty(), "no new slots, and the failed one's is taken back")
-	s.Expect(s.condition("UpToDate")).To(Equal("False Halted: 0/3 updated; 2 staged, 1 rolled back (" + bad + "); " +
+	s.Expect(s.condition("UpToDate")).To(Equal("False Halted: 0/3 updated; 2 staged, 1 rolled back (host-of-" + bad + "); " +
 		"halted: 1 failed, maxFailed is 1: change the image or delete the failed machines"))
 	s.Expect(s.condition("Degraded")).To(HavePrefix("True HostDegraded"))
 	s.Expect(s.recorder.take()).To(Equal([]string{"RolloutStarted", "RolloutHalted"}))

@@ -75,7 +75,7 @@ func (s *state) progress() string {
 		word := m.word(s.Digest)
 		counts[word]++
 		if word != "" && !crowds[word] {
-			at[word] = append(at[word], m.Name)
+			at[word] = append(at[word], m.called())
 		}
 	}
 	var parts []string
@@ -101,29 +101,34 @@ func (s *state) progress() string {
 // waiting says how many staged members wait for a slot, and for whom they wait.
 func (s *state) waiting(granted []string) string {
 	waiting := -len(granted)
-	var busy []*Member
+	var busy, start []*Member
 	for _, m := range s.stay {
 		if m.staged(s.Digest) {
 			waiting++
 		}
-		if _, starts := slices.BinarySearch(granted, m.Name); m.unavailable(s.Digest) && !starts {
+		switch _, starts := slices.BinarySearch(granted, m.Name); {
+		case starts:
+			start = append(start, m)
+		case m.unavailable(s.Digest):
 			busy = append(busy, m)
 		}
 	}
 	if waiting <= 0 {
 		return ""
 	}
-	slices.SortFunc(busy, func(a, b *Member) int { return cmp.Compare(a.Name, b.Name) })
+	byCall := func(a, b *Member) int { return cmp.Compare(a.called(), b.called()) }
+	slices.SortFunc(busy, byCall)
+	slices.SortFunc(start, byCall)
 	var why []string
 	for _, m := range busy {
-		why = append(why, m.Name+" "+m.trouble(s.Digest))
+		why = append(why, m.called()+" "+m.trouble(s.Digest))
 		if len(why) == named && len(busy) > named {
 			why = append(why, fmt.Sprintf("%d more", len(busy)-named))
 			break
 		}
 	}
-	for _, name := range granted[:min(named, len(granted))] {
-		why = append(why, name+" starts")
+	for _, m := range start[:min(named, len(start))] {
+		why = append(why, m.called()+" starts")
 	}
 	if s.missing > 0 {
 		why = append(why, fmt.Sprintf("%d missing", s.missing))

@@ -40,6 +40,7 @@ func at(step infrav1.UpdateStep) func(*Member) {
 }
 
 func slot(digest string) func(*Member) { return func(m *Member) { m.Slot = digest } }
+func on(host string) func(*Member)     { return func(m *Member) { m.Host = host } }
 func down(m *Member)                   { m.Available = false }
 func joining(m *Member) {
 	*m = Member{Name: m.Name, Created: m.Created, HasOwner: m.HasOwner, Aligned: true}
@@ -99,6 +100,17 @@ func TestPlan(t *testing.T) {
 			want: Step{
 				TakeBack: []string{"a"}, Counts: Counts{Replicas: 2, Ready: 1, Updating: 2, Unavailable: 1},
 				Reason: infrav1.ReasonRolloutInProgress, Message: "0/2 updated; 1 waiting to stage, 1 booting (a)",
+			},
+		},
+		{
+			name: "messages speak of hosts, slots are given to machines",
+			view: View{Replicas: 3, Digest: wanted, Rollout: rollout(intstr.FromInt32(2), intstr.FromInt32(1)), Members: []Member{
+				member("a", staged, on("h3")), member("b", at(infrav1.UpdateBooting), slot(wanted), down, on("h2")), member("c", staged, on("h1")),
+			}},
+			want: Step{
+				Grant: []string{"a"}, Counts: Counts{Replicas: 3, Ready: 2, Updating: 3, Unavailable: 1},
+				Reason:  infrav1.ReasonRolloutInProgress,
+				Message: "0/3 updated; 2 staged, 1 booting (h2); waiting: 1 for a slot (2/2 unavailable: h2 booting, h3 starts)",
 			},
 		},
 		{

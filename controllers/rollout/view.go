@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -22,6 +23,7 @@ type View struct {
 // Member is what was seen of one machine of the pool.
 type Member struct {
 	Name        string
+	Host        string // that serves it; "" for none yet
 	Created     time.Time
 	Deleting    bool               // the machine or its owner is on its way out
 	HasOwner    bool               // the Machine of Cluster API exists: only through it is a member deleted
@@ -56,6 +58,9 @@ type Counts struct {
 	Degraded    int // failed it, or were there and are down
 	Unavailable int // count against the budget: down for whatever reason, in a slot, or missing
 }
+
+// called is what messages call the member: its host, by which people know it, or its own name while it has none.
+func (m *Member) called() string { return cmp.Or(m.Host, m.Name) }
 
 // upToDate says whether the member runs the digest, proven. One that has an aim says so itself: what it runs may be what it is just
 // leaving for another image.
