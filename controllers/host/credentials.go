@@ -27,6 +27,7 @@ type kept struct {
 	readAt     time.Time
 	access     string // what was granted to the agent
 	grantedAt  time.Time
+	renewal    renewal
 }
 
 // refusal is why a BMC cannot be called.

@@ -80,7 +80,7 @@ func (r *Reconciler) observeAgent(ctx context.Context, host *infrav1.RepaveHost,
 		return fmt.Errorf("reading Lease: %w", err)
 	}
 	if at := renewed(lease); err == nil && at != nil {
-		seen.expires = max(0, at.Add(r.Limits.Lease).Sub(seen.view.Now))
+		seen.expires = max(0, r.heard(client.ObjectKeyFromObject(host), *at).Add(r.Limits.Lease).Sub(seen.view.Now))
 		seen.view.Agent.Connected = seen.expires > 0 && seen.view.Agent.Known
 	}
 	return nil

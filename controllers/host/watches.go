@@ -16,9 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
@@ -63,28 +61,6 @@ func (r *Reconciler) complete() {
 	if r.FreshID == nil {
 		r.FreshID = func() string { return string(uuid.NewUUID()) }
 	}
-}
-
-// revived passes what turns a host from lost to connected. Renewals come every few seconds from each host and tell nothing
-// new; that a Lease runs out is found by looking again when it would.
-func (r *Reconciler) revived() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return renewed(e.Object) != nil },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, after := renewed(e.ObjectOld), renewed(e.ObjectNew)
-			return after != nil && (before == nil || after.Sub(*before) >= r.Limits.Lease)
-		},
-		DeleteFunc:  func(event.DeleteEvent) bool { return true },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
-}
-
-func renewed(object client.Object) *time.Time {
-	lease, ok := object.(*coordinationv1.Lease)
-	if !ok || lease.Spec.RenewTime == nil {
-		return nil
-	}
-	return &lease.Spec.RenewTime.Time
 }
 
 func ofLease(_ context.Context, lease client.Object) []ctrl.Request {
