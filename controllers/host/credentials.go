@@ -23,6 +23,7 @@ const credentialsAge = time.Minute
 // kept is what this process remembers of a host, to spare the API server: none of it is needed.
 type kept struct {
 	endpoint   redfish.Endpoint
+	uid        types.UID // of the host that the endpoint is of: another of the same name may be another server
 	generation int64
 	readAt     time.Time
 	access     string // what was granted to the agent
@@ -38,7 +39,7 @@ type refusal struct{ reason, message string }
 func (r *Reconciler) endpoint(ctx context.Context, host *infrav1.RepaveHost, answers bool, now time.Time) (redfish.Endpoint, *refusal) {
 	key := client.ObjectKeyFromObject(host)
 	have := r.recall(key)
-	if answers && have.generation == host.Generation && now.Sub(have.readAt) < credentialsAge {
+	if answers && have.uid == host.UID && have.generation == host.Generation && now.Sub(have.readAt) < credentialsAge {
 		return have.endpoint, nil
 	}
 	bmc := host.Spec.BMC
@@ -55,7 +56,7 @@ func (r *Reconciler) endpoint(ctx context.Context, host *infrav1.RepaveHost, ans
 		}
 		endpoint.CA = ca["ca.crt"]
 	}
-	r.remember(key, func(k *kept) { k.endpoint, k.generation, k.readAt = endpoint, host.Generation, now })
+	r.remember(key, func(k *kept) { k.endpoint, k.uid, k.generation, k.readAt = endpoint, host.UID, host.Generation, now })
 	return endpoint, nil
 }
 

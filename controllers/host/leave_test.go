@@ -49,3 +49,20 @@ func TestHostOfAnotherManagerIsLeftAlone(t *testing.T) {
 	w.settle()
 	w.says(infrav1.ConditionReady, infrav1.ReasonAvailable)
 }
+
+// TestHostMadeAnewIsAnotherServer: what was read for a host is not taken for the next of its name.
+func TestHostMadeAnewIsAnotherServer(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.edit(func(h *infrav1.RepaveHost) { h.Finalizers = nil }) // taken away by hand, so that nobody said goodbye
+	old := w.host()
+	w.Expect(direct.Delete(t.Context(), old)).To(Succeed())
+	anew := &infrav1.RepaveHost{}
+	anew.Namespace, anew.Name, anew.Spec = old.Namespace, old.Name, old.Spec
+	anew.Spec.BMC.Address = "https://10.0.0.8"
+	w.Expect(direct.Create(t.Context(), anew)).To(Succeed())
+	for range 4 { // less than credentialsAge
+		w.turn()
+	}
+	w.Expect(w.bmcs.endpoint[Key(anew)].Address).To(Equal("https://10.0.0.8"))
+}
