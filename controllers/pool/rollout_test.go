@@ -105,3 +105,17 @@ func TestSlotIsForTheMemberThatWasSeen(t *testing.T) {
 	s.settled()
 	s.Expect(s.slots()).To(HaveLen(1), "the other one")
 }
+
+func TestPausedMemberGetsNoSlot(t *testing.T) {
+	s := tell(t, 2)
+	s.running()
+	s.wants("b")
+	s.settled()
+	paused := s.members()[0].Name
+	s.change(paused, func(m *infrav1.RepaveMachine) { m.Annotations = map[string]string{clusterv1.PausedAnnotation: ""} })
+	s.all(step("b", infrav1.UpdateStaged))
+	s.settled()
+	s.Expect(s.slots()).To(HaveLen(1))
+	s.Expect(s.slots()).NotTo(ContainElement(paused))
+	s.Expect(s.condition("UpToDate")).To(ContainSubstring("1 paused (host-of-" + paused + ")"))
+}

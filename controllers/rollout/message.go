@@ -17,7 +17,7 @@ const named = 3
 
 // steps are the words for members on their way, in the order in which a message lists them.
 var steps = []string{
-	"joining", "waiting to stage", "staging", "staged", "draining", "booting", "verifying", "uncordoning", "failed", "rolled back",
+	"joining", "waiting to stage", "staging", "staged", "draining", "booting", "verifying", "uncordoning", "paused", "failed", "rolled back",
 }
 
 // crowds are the steps at which no member has to be looked at by itself, so that none is named.
@@ -30,6 +30,8 @@ func (m *Member) word(digest string) string {
 		return ""
 	case !m.Provisioned:
 		return "joining"
+	case m.Paused:
+		return "paused"
 	case m.Aim != digest && !m.disrupted(digest):
 		return "waiting to stage"
 	}

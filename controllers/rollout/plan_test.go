@@ -114,6 +114,16 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		{
+			name: "a paused member would only sit on its slot",
+			view: View{Replicas: 2, Digest: wanted, Rollout: one, Members: []Member{
+				member("a", staged, func(m *Member) { m.Paused = true }), member("b", staged),
+			}},
+			want: Step{
+				Grant: []string{"b"}, Counts: Counts{Replicas: 2, Ready: 2, Updating: 2},
+				Reason: infrav1.ReasonRolloutInProgress, Message: "0/2 updated; 1 staged, 1 paused (a)",
+			},
+		},
+		{
 			name: "no members wanted",
 			view: View{Digest: wanted, Rollout: one},
 			want: Step{Reason: infrav1.ReasonAllUpdated, Message: "0/0 updated"},

@@ -28,6 +28,7 @@ type Member struct {
 	Deleting    bool               // the machine or its owner is on its way out
 	HasOwner    bool               // the Machine of Cluster API exists: only through it is a member deleted
 	DeleteFirst bool               // somebody asked for this one to go when one has to go
+	Paused      bool               // its controller does nothing for it
 	Aligned     bool               // its spec is that of the template
 	Provisioned bool               // it has been there once
 	Available   bool               // it serves: provisioned, Node ready and not cordoned
@@ -96,7 +97,7 @@ func (m *Member) unavailable(digest string) bool { return !m.Available || m.disr
 
 // staged says whether nothing but a slot is missing.
 func (m *Member) staged(digest string) bool {
-	return m.Slot == "" && m.Aim == digest && m.Step == infrav1.UpdateStaged
+	return !m.Paused && m.Slot == "" && m.Aim == digest && m.Step == infrav1.UpdateStaged
 }
 
 // budget resolves a number or percentage of total: rounded down, never below one. What cannot be read is one, the most careful.
