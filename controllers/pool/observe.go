@@ -99,6 +99,7 @@ func (s *sight) add(pool *infrav1.RepaveMachinePool, m *infrav1.RepaveMachine) {
 		HasOwner:    owner != nil,
 		DeleteFirst: has(m.Annotations, clusterv1.DeleteMachineAnnotation) || owner != nil && has(owner.Annotations, clusterv1.DeleteMachineAnnotation),
 		Paused:      annotations.HasPaused(m),
+		ByRepave:    m.Spec.Image == nil,
 		Aligned:     equality.Semantic.DeepEqual(m.Spec, aligned(pool, m)),
 		Provisioned: ptr.Deref(m.Status.Initialization.Provisioned, false),
 		Available:   m.Status.Available,

@@ -119,3 +119,20 @@ func TestPausedMemberGetsNoSlot(t *testing.T) {
 	s.Expect(s.slots()).NotTo(ContainElement(paused))
 	s.Expect(s.condition("UpToDate")).To(ContainSubstring("1 paused (host-of-" + paused + ")"))
 }
+
+func TestNetbootImageWaitsForRepaves(t *testing.T) {
+	netboot := func(letter string) infrav1.RepaveMachineSpec {
+		return infrav1.RepaveMachineSpec{Netboot: &infrav1.Netboot{Image: *image(letter)}}
+	}
+	s := tell(t, 1, func(_ *clusterv1.MachinePool, pool *infrav1.RepaveMachinePool) {
+		pool.Spec.Template.Spec = netboot("a")
+	})
+	s.running()
+	s.pool.Spec.Template.Spec = netboot("b")
+	s.Expect(live.Update(s.ctx, s.pool)).To(Succeed())
+	s.settled()
+	s.all(step("b", infrav1.UpdateStaging))
+	s.settled()
+	s.Expect(s.condition("UpToDate")).To(Equal("False RolloutInProgress: 0/1 updated; " +
+		"1 waiting for a repave by counter (host-of-" + s.members()[0].Name + ")"))
+}

@@ -17,7 +17,8 @@ const named = 3
 
 // steps are the words for members on their way, in the order in which a message lists them.
 var steps = []string{
-	"joining", "waiting to stage", "staging", "staged", "draining", "booting", "verifying", "uncordoning", "paused", "failed", "rolled back",
+	"joining", "waiting for a repave by counter", "waiting to stage", "staging", "staged", "draining", "booting", "verifying",
+	"uncordoning", "paused", "failed", "rolled back",
 }
 
 // crowds are the steps at which no member has to be looked at by itself, so that none is named.
@@ -32,6 +33,8 @@ func (m *Member) word(digest string) string {
 		return "joining"
 	case m.Paused:
 		return "paused"
+	case m.ByRepave:
+		return "waiting for a repave by counter"
 	case m.Aim != digest && !m.disrupted(digest):
 		return "waiting to stage"
 	}

@@ -124,6 +124,17 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		{
+			name: "without an image in place only a repave helps, which people must ask for",
+			view: View{Replicas: 2, Digest: wanted, Rollout: one, Members: []Member{
+				member("a", at(infrav1.UpdateStaging), func(m *Member) { m.ByRepave = true }),
+				member("b", func(m *Member) { m.ByRepave = true }),
+			}},
+			want: Step{
+				Counts: Counts{Replicas: 2, Ready: 2, UpToDate: 1, Updating: 1},
+				Reason: infrav1.ReasonRolloutInProgress, Message: "1/2 updated; 1 waiting for a repave by counter (a)",
+			},
+		},
+		{
 			name: "no members wanted",
 			view: View{Digest: wanted, Rollout: one},
 			want: Step{Reason: infrav1.ReasonAllUpdated, Message: "0/0 updated"},

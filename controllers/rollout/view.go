@@ -29,6 +29,7 @@ type Member struct {
 	HasOwner    bool               // the Machine of Cluster API exists: only through it is a member deleted
 	DeleteFirst bool               // somebody asked for this one to go when one has to go
 	Paused      bool               // its controller does nothing for it
+	ByRepave    bool               // it names no in-place image: only a repave brings it to another
 	Aligned     bool               // its spec is that of the template
 	Provisioned bool               // it has been there once
 	Available   bool               // it serves: provisioned, Node ready and not cordoned
