@@ -196,6 +196,10 @@ func (r *Runner) reboot(ctx context.Context, verb goal.Verb, digest string, act 
 	if ctx.Err() != nil {
 		return true, ctx.Err()
 	}
+	if intent := r.Journal.Memory().Act; intent == nil || intent.Verb != verb || intent.Digest != digest {
+		r.Log.Info("Not rebooting the host: the wish was taken back", "verb", verb, "digest", digest)
+		return true, nil // telling the world took its time, and nobody drains for this boot any more
+	}
 	if err := act(); err != nil {
 		if ctx.Err() != nil { // killed in the act: the boot ID will tell whether it was carried out
 			return true, ctx.Err()

@@ -170,6 +170,22 @@ func TestBootAnnouncesAfterItsIntentIsSaved(t *testing.T) {
 	}
 }
 
+func TestBootTakenBackWhileItIsAnnouncedIsNotCarriedOut(t *testing.T) {
+	box := steptest.New("sha256:old")
+	box.Keep(digest)
+	r, n := newRunner(box)
+	n.memory.Wish.State = infrav1.DesiredBooted
+	r.Announce = func(context.Context) { n.memory = n.memory.See(nil) } // the API is slow, and the wish goes meanwhile
+	for _, next := range []goal.Step{goal.Boot{Digest: digest}, goal.RollBack{Digest: digest}} {
+		if acted, err := r.Run(t.Context(), []goal.Step{next}); !acted || err != nil {
+			t.Errorf("%T: acted %v, error %v", next, acted, err)
+		}
+	}
+	if len(box.Calls()) > 0 || n.memory.Failure != nil || n.memory.Act != nil {
+		t.Errorf("calls %v, memory %+v", box.Calls(), n.memory)
+	}
+}
+
 func TestBootThatNeverComesIsAFailure(t *testing.T) {
 	box := steptest.New("sha256:old")
 	box.Keep(digest)
