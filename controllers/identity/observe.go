@@ -99,6 +99,7 @@ func viewHost(host *infrav1.RepaveHost) Host {
 		return out
 	}
 	out.Order = lifecycle.OrderID(*operation)
-	out.Redeemed = view.Redeemed == out.Order
+	view.Order = out.Order
+	out.Redeemed = lifecycle.Redeemed(view)
 	return out
 }

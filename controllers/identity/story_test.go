@@ -88,6 +88,14 @@ func TestFirstCertificateAndRenewal(t *testing.T) {
 	g.Expect(agent.Get(t.Context(), client.ObjectKeyFromObject(renewed), renewed)).To(Succeed())
 }
 
+// TestALostStatusDeniesNothing: a denial is for good, and another attempt would wipe the disk again.
+func TestALostStatusDeniesNothing(t *testing.T) {
+	host := newHost(t, func(h *infrav1.RepaveHost) { h.Status.Netboot = nil })
+	first := request(t, host, nil)
+	NewWithT(t).Expect(as(t, netbootUser).Create(t.Context(), first)).To(Succeed())
+	eventually(t, first, certificatesv1.CertificateApproved, "first certificate of order op.1")
+}
+
 func TestDenials(t *testing.T) {
 	for name, c := range map[string]struct {
 		host    func(*infrav1.RepaveHost)
@@ -97,7 +105,9 @@ func TestDenials(t *testing.T) {
 		want    string
 	}{
 		"an order that was not redeemed": {
-			host: func(h *infrav1.RepaveHost) { h.Status.Netboot = nil }, want: "the plan of order op.1 was not handed out",
+			host: func(h *infrav1.RepaveHost) {
+				h.Status.Netboot, h.Status.Operation.Step = nil, infrav1.StepInstalling
+			}, want: "the plan of order op.1 was not handed out",
 		},
 		"an outdated order": {
 			host: func(h *infrav1.RepaveHost) { h.Status.Operation.Attempt = 2 }, want: "order op.1 is not the current order",

@@ -66,6 +66,13 @@ func Boot(v BootView) BootAnswer {
 	}
 }
 
+// Redeemed says whether the plan of an order was handed out, by status or, where that was lost, by the step that follows: only a
+// redeemed order is proven.
+func Redeemed(v BootView) bool {
+	proving := v.Operation != nil && v.Operation.Step == infrav1.StepProving && v.Order == OrderID(*v.Operation)
+	return v.Order != "" && (v.Order == v.Redeemed || proving)
+}
+
 // Released says whether the claim of a host may be removed: its machine wants nothing of it any more, and the host
 // controller has ended every operation, forgotten the install, and since then seen the host off (or has no power over it).
 // It reads the record, not status.power, which may be of before the last power-on.

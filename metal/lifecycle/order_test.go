@@ -56,6 +56,25 @@ func TestNothingIsInstalledForAMovedHost(t *testing.T) {
 	}
 }
 
+func TestRedeemed(t *testing.T) {
+	proving := anOperation()
+	proving.Step = infrav1.StepProving
+	for name, test := range map[string]struct {
+		view BootView
+		want bool
+	}{
+		"not yet":              {BootView{Order: "op1.2", Operation: anOperation()}, false},
+		"by status":            {BootView{Order: "op1.2", Operation: anOperation(), Redeemed: "op1.2"}, true},
+		"status lost since":    {BootView{Order: "op1.2", Operation: proving}, true},
+		"of an attempt before": {BootView{Order: "op1.1", Operation: proving}, false},
+		"no order":             {BootView{Operation: anOperation()}, false},
+	} {
+		if got := Redeemed(test.view); got != test.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
 func TestReleased(t *testing.T) {
 	w := newWorld(t.Fatalf)
 	w.settle(minute)

@@ -126,6 +126,16 @@ func TestCertificate(t *testing.T) {
 	s.keepsSecrets(t, host, s.said(), "op.1")
 }
 
+// TestALostStatusDoesNotKeepTheAgentOut: the record says that the plan was handed out; another attempt would wipe the disk again.
+func TestALostStatusDoesNotKeepTheAgentOut(t *testing.T) {
+	g := NewWithT(t)
+	s := startSite(t, nil)
+	host := redeemedHost(t)
+	updateStatus(t, host, func(status *infrav1.RepaveHostStatus) { status.Netboot = nil })
+	g.Expect(s.enrol(t, host, "op.1", siteKey.Credential(string(host.UID), "op.1"), csr(t, nil, host)).status).To(Equal(http.StatusAccepted))
+	g.Expect(post(t, s.verb(host, "op.1", orderv1.VerbPlan), nil).status).To(Equal(http.StatusForbidden))
+}
+
 func TestADeniedCertificateIsRefused(t *testing.T) {
 	g := NewWithT(t)
 	s := startSite(t, nil)

@@ -40,7 +40,8 @@ func currentOrder(host *infrav1.RepaveHost) string {
 
 // redeemed says whether the plan of an order was handed out.
 func redeemed(host *infrav1.RepaveHost, order string) bool {
-	return host.Status.Netboot != nil && host.Status.Netboot.RedeemedOrder == order
+	view, err := lifecycle.ViewBoot(host, order)
+	return err == nil && lifecycle.Redeemed(view)
 }
 
 // current refuses orders that are not the current one of the host.

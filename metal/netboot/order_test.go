@@ -143,7 +143,7 @@ func TestRefusalsAreAllAlike(t *testing.T) {
 			h.Annotations = map[string]string{infrav1.AnnotationRecord: "{"}
 		}, planOf(t, s)},
 		{"no root device", refusedNotExpected, func(h *infrav1.RepaveHost) { h.Spec.RootDevice = nil }, planOf(t, s)},
-		{"a host at its proof whose status was lost", refusedNotExpected, func(h *infrav1.RepaveHost) { h.Status.Operation.Step = infrav1.StepProving }, planOf(t, s)},
+		{"a host at its proof whose status was lost", refusedRedeemed, func(h *infrav1.RepaveHost) { h.Status.Operation.Step = infrav1.StepProving }, planOf(t, s)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
