@@ -131,13 +131,15 @@ var rules = []rule{
 		passes:  []string{"drain: {force: true}", "providerID: 'repave://ns/h/m'"},
 		refused: []string{"providerID: 'repave://ns/h2/m'", "providerID: null"},
 		except: map[string]string{
+			"RepaveMachineTemplate":     "a template never has a providerID: another rule refuses it",
 			"RepaveMachinePool":         "a template of a pool never has a providerID: another rule refuses it",
 			"RepaveMachinePoolTemplate": "a template of a pool never has a providerID: another rule refuses it",
 		},
 	},
 	{
 		message: "providerID and slot are written by the controllers", shape: shape{base: machineShape.base, places: map[string][]string{
-			"RepaveMachinePool": machineShape.places["RepaveMachinePool"], "RepaveMachinePoolTemplate": machineShape.places["RepaveMachinePoolTemplate"],
+			"RepaveMachineTemplate": machineShape.places["RepaveMachineTemplate"],
+			"RepaveMachinePool":     machineShape.places["RepaveMachinePool"], "RepaveMachinePoolTemplate": machineShape.places["RepaveMachinePoolTemplate"],
 		}},
 		passes:  []string{"hostSelector: {matchLabels: {rack: a}}"},
 		refused: []string{"providerID: 'repave://ns/h/m'", "slot: {digest: 'DIGEST'}"},

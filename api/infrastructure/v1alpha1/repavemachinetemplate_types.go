@@ -13,8 +13,9 @@ type RepaveMachineTemplateResource struct {
 	// metadata that the clones get.
 	// +optional
 	ObjectMeta clusterv1.ObjectMeta `json:"metadata,omitempty,omitzero"`
-	// spec that the clones get.
+	// spec that the clones get. providerID and slot are the controllers' and refused here.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="!has(self.providerID) && !has(self.slot)",message="providerID and slot are written by the controllers; leave them out of the template"
 	Spec RepaveMachineSpec `json:"spec,omitzero"`
 }
 
