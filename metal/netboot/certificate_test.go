@@ -106,7 +106,7 @@ func TestCertificate(t *testing.T) {
 	g.Expect(request.Labels).To(Equal(map[string]string{infrav1.LabelHost: host.Namespace + ".h1"}))
 	g.Expect(request.Annotations).To(Equal(map[string]string{infrav1.AnnotationOrder: "op.1"}))
 	g.Expect(request.Spec.SignerName).To(Equal(certificatesv1.KubeAPIServerClientSignerName))
-	g.Expect(*request.Spec.ExpirationSeconds).To(BeEquivalentTo(86400))
+	g.Expect(*request.Spec.ExpirationSeconds).To(BeEquivalentTo(90*24*3600), "no less than a renewal: a weekend without power must not cost the host its disk")
 	g.Expect(request.Spec.Usages).To(ConsistOf(certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature))
 
 	// Asked again, also with other white space: the same request. Another key: refused.

@@ -34,8 +34,9 @@ const (
 	writeAttempts = 5
 	// pollAgain is when an agent should ask again for its certificate.
 	pollAgain = 1 * time.Second
-	// certificateLifetime is what agents' certificates are asked for. Agents renew them by themselves.
-	certificateLifetime = 24 * time.Hour
+	// certificateLifetime is what agents' certificates are asked for, as when they renew them by themselves: a host that is
+	// switched off soon after its install must still speak after a season, for its credential is used up.
+	certificateLifetime = 90 * 24 * time.Hour
 )
 
 // Store has the images.
