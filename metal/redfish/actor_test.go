@@ -167,6 +167,20 @@ func TestPowerIsAwaitedForAMinute(t *testing.T) {
 	})
 }
 
+// TestAPasswordChangedMeanwhileIsTriedOnce: awaiting the power with a wrong one, every second for a minute, locks the account.
+func TestAPasswordChangedMeanwhileIsTriedOnce(t *testing.T) {
+	inTime(t, func(g *WithT, actors *Actors, fake *fakeBMC) {
+		g.Expect(actors.Ask("h", Command{ID: "1", Verb: PowerOn})).To(BeTrue())
+		pass(1500 * time.Millisecond)
+		before := len(fake.lookedAt())
+		fake.set(func() { fake.fail = &Error{Class: Auth, Op: "logging in", Message: "refused"} })
+		pass(30 * time.Second)
+		g.Expect(fake.lookedAt()).To(HaveLen(before + 1))
+		reading, _ := actors.Reading("h")
+		g.Expect(reading.Last).To(HaveField("Err", HaveField("Class", Auth)))
+	})
+}
+
 func TestErrorsOfAResetAreHeldAgainstWhatIsRead(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -132,6 +132,9 @@ func (a *actor) await(ctx context.Context, resetType ResetType, wanted PowerStat
 		if after := a.copy(); before.State != after.State || classOf(orNil(before.Err)) != classOf(orNil(after.Err)) {
 			a.options.Notify(a.key)
 		}
+		if class := classOf(err); class == Auth || class == Certificate {
+			return err // no further try helps, and BMCs lock accounts after a few
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
