@@ -22,14 +22,15 @@ import (
 func (r *Reconciler) serve(ctx context.Context, s *scene) (ctrl.Result, error) {
 	seen := sight{}
 	result, err := r.advance(ctx, s, &seen)
-	if err != nil {
+	if err != nil && seen.step == nil {
 		return result, err
 	}
+	// What was decided is told also where doing it failed.
 	r.report(s, seen)
 	if err := r.save(ctx, s); err != nil {
 		return result, fmt.Errorf("saving status: %w", err)
 	}
-	return result, nil
+	return result, err
 }
 
 func (r *Reconciler) advance(ctx context.Context, s *scene, seen *sight) (ctrl.Result, error) {

@@ -5,10 +5,12 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -124,4 +126,27 @@ func TestUncordonedNodeIsDrainedAgain(t *testing.T) {
 	}).Should(Equal(drain.None), "what was drained before says nothing about the pods that came since")
 	w.Eventually(drained).Should(Equal(drain.Done))
 	w.Expect(w.getNode("h").Spec.Unschedulable).To(BeTrue())
+}
+
+// refusing are Nodes that nobody may cordon.
+type refusing struct{ Nodes }
+
+var errRefused = errors.New("nodes is forbidden")
+
+func (refusing) Cordon(context.Context, client.ObjectKey, string, string) error { return errRefused }
+
+// TestRefusedEffectIsSeen: what stands in the way of an update shows in the machine, and not only in the log of the manager.
+func TestRefusedEffectIsSeen(t *testing.T) {
+	w := newWorld(t, "")
+	r := newReconciler(direct)
+	w.toTheSlot(r)
+	w.grantSlot(digestB)
+	r.Nodes = refusing{r.Nodes}
+	var err error
+	for range 3 {
+		_, err = r.Reconcile(w.ctx, ctrl.Request{NamespacedName: w.key("m")})
+	}
+	w.Expect(err).To(MatchError(errRefused), "to be tried again with growing pauses")
+	w.Expect(w.why("m", infrav1.ConditionUpToDate)).To(Equal("False Draining"))
+	w.Expect(meta.FindStatusCondition(w.getMachine("m").Status.Conditions, infrav1.ConditionUpToDate).Message).To(Equal("cordoning the Node"))
 }
