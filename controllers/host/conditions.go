@@ -93,7 +93,7 @@ func (c conditions) agent(v lifecycle.View) {
 		c.set(infrav1.ConditionAgentConnected, false, infrav1.ReasonNeverConnected, "no agent has reported yet")
 	}
 	agent := c.host.Status.Agent
-	if agent == nil || agent.Activity == "" {
+	if agent == nil || agent.Activity == "" || c.host.Spec.ClaimRef == nil {
 		c.drop(infrav1.ConditionIdle)
 		return
 	}
@@ -106,7 +106,7 @@ func (c conditions) agent(v lifecycle.View) {
 
 func (c conditions) nodeUpdated() {
 	agent, desired := c.host.Status.Agent, c.host.Spec.Desired
-	if agent == nil || desired == nil || desired.Image.Digest() == "" {
+	if agent == nil || !runsClaim(c.host) || desired.Image.Digest() == "" {
 		c.drop(infrav1.ConditionNodeUpdated)
 		return
 	}
@@ -137,7 +137,7 @@ func (c conditions) degraded(seen observed, step lifecycle.Step) {
 	if seen.barred != nil {
 		wrong = append(wrong, "the agent of the host cannot be let in: "+seen.barred.Error())
 	}
-	if agent := c.host.Status.Agent; agent != nil && agent.Failure != nil {
+	if agent := c.host.Status.Agent; agent != nil && agent.Failure != nil && runsClaim(c.host) {
 		wrong = append(wrong, fmt.Sprintf("image %s failed: %s: %s", agent.Failure.Digest, agent.Failure.Reason, agent.Failure.Message))
 	}
 	if len(wrong) > 0 {

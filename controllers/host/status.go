@@ -22,7 +22,7 @@ func (r *Reconciler) report(host *infrav1.RepaveHost, seen observed, step lifecy
 	status.History = history(status.History, record.Ended)
 	reportBMC(host, seen, record)
 	status.NodeRef = nil
-	if host.Spec.ClaimRef != nil && status.Agent != nil && status.Agent.NodeName != "" {
+	if runsClaim(host) && status.Agent != nil && status.Agent.NodeName != "" {
 		status.NodeRef = &infrav1.NodeReference{Name: status.Agent.NodeName}
 	}
 	c := conditions{host}
@@ -33,6 +33,11 @@ func (r *Reconciler) report(host *infrav1.RepaveHost, seen observed, step lifecy
 	c.agent(seen.view)
 	c.nodeUpdated()
 	c.degraded(seen, step)
+}
+
+// runsClaim says whether what the agent reported last is of the claim of now: its status stays when a claim ends.
+func runsClaim(host *infrav1.RepaveHost) bool {
+	return host.Spec.ClaimRef != nil && host.Spec.Desired != nil && host.Status.Installed == host.Spec.Desired.ProviderID
 }
 
 // reportUnreadable says that nothing is done to the host, and why.
