@@ -127,7 +127,7 @@ func newManager(o *options) (ctrl.Manager, error) {
 		Metrics:                       *metrics,
 		HealthProbeBindAddress:        o.healthAddr,
 		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              "repave-" + o.roles[0],
+		LeaderElectionID:              o.leaderElectionID(),
 		LeaderElectionNamespace:       o.leaderElectNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &o.leaseDuration,

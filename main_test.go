@@ -125,6 +125,7 @@ func TestOptionsAreRefused(t *testing.T) {
 	}{
 		"no role":        {[]string{"--roles="}, "name at least one"},
 		"unknown role":   {[]string{"--roles=kitchen"}, `"kitchen" is none of`},
+		"role twice":     {[]string{"--roles=netboot,bootstrap,netboot"}, "netboot is named twice"},
 		"no time":        {[]string{"--install-deadline=0s"}, "give durations above 0"},
 		"key without ns": {[]string{"--order-key-secret=key"}, "not namespace/name"},
 	} {
@@ -137,4 +138,12 @@ func TestOptionsAreRefused(t *testing.T) {
 			g.Expect(o.validate()).To(MatchError(ContainSubstring(test.want)))
 		})
 	}
+}
+
+// Two processes that share the role of controllers must share their election too, in whatever order their roles are named.
+func TestElectionFollowsTheRolesNotTheirOrder(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect((&options{roles: []string{roleInfrastructure}}).leaderElectionID()).To(Equal("repave-infrastructure"))
+	g.Expect((&options{roles: []string{roleBootstrap, roleInfrastructure}}).leaderElectionID()).To(Equal("repave-infrastructure"))
+	g.Expect((&options{roles: []string{roleNetboot}}).leaderElectionID()).To(Equal("repave-netboot"))
 }

@@ -117,6 +117,17 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.orderKeySecret, "order-key-secret", "repave-system/repave-order-key", "namespace/name of the Secret with the key of orders; made when missing. Roles infrastructure and netboot.")
 }
 
+// leaderElectionID names the election of a process by the first of its roles, in the order of allRoles: those that share that role
+// elect one of them.
+func (o *options) leaderElectionID() string {
+	for _, role := range allRoles {
+		if o.has(role) {
+			return "repave-" + role
+		}
+	}
+	return "repave"
+}
+
 func (o *options) has(role string) bool { return slices.Contains(o.roles, role) }
 
 // validate refuses what cannot work, before anything is touched.
@@ -125,7 +136,10 @@ func (o *options) validate() error {
 	if len(o.roles) == 0 {
 		errs = append(errs, errors.New("--roles: name at least one of "+strings.Join(allRoles, ", ")))
 	}
-	for _, role := range o.roles {
+	for i, role := range o.roles {
+		if slices.Contains(o.roles[:i], role) {
+			errs = append(errs, fmt.Errorf("--roles: %s is named twice", role))
+		}
 		if !slices.Contains(allRoles, role) {
 			errs = append(errs, fmt.Errorf("--roles: %q is none of %s", role, strings.Join(allRoles, ", ")))
 		}
