@@ -31,8 +31,11 @@ type kept struct {
 	renewal    renewal
 }
 
-// refusal is why a BMC cannot be called.
-type refusal struct{ reason, message string }
+// refusal is why a BMC cannot be called: for a reason that a person can mend, or because the API server does not answer.
+type refusal struct {
+	reason, message string
+	trouble         error
+}
 
 // endpoint gives address and credentials of the BMC. The Secret is read once a minute at most while the BMC answers, and at
 // every look while it does not, so that mended credentials are noticed.
@@ -66,15 +69,15 @@ func (r *Reconciler) secret(ctx context.Context, namespace, name string, keys ..
 	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, &refusal{infrav1.ReasonCredentialsMissing, fmt.Sprintf("Secret %s does not exist", name)}
+		return nil, &refusal{reason: infrav1.ReasonCredentialsMissing, message: fmt.Sprintf("Secret %s does not exist", name)}
 	case apierrors.IsForbidden(err):
-		return nil, &refusal{infrav1.ReasonSecretForbidden, fmt.Sprintf("Secret %s may not be read: bind the Secret role of the manager in namespace %s", name, namespace)}
+		return nil, &refusal{reason: infrav1.ReasonSecretForbidden, message: fmt.Sprintf("Secret %s may not be read: bind the Secret role of the manager in namespace %s", name, namespace)}
 	case err != nil:
-		return nil, &refusal{infrav1.ReasonCredentialsMissing, fmt.Sprintf("Secret %s cannot be read at the moment", name)}
+		return nil, &refusal{trouble: fmt.Errorf("reading Secret %s: %w", name, err)}
 	}
 	for _, key := range keys {
 		if len(secret.Data[key]) == 0 {
-			return nil, &refusal{infrav1.ReasonCredentialsMissing, fmt.Sprintf("Secret %s has no key %s", name, key)}
+			return nil, &refusal{reason: infrav1.ReasonCredentialsMissing, message: fmt.Sprintf("Secret %s has no key %s", name, key)}
 		}
 	}
 	return secret.Data, nil

@@ -45,7 +45,9 @@ func (r *Reconciler) observe(ctx context.Context, host *infrav1.RepaveHost) (obs
 	if err := r.observeAgent(ctx, host, &seen); err != nil {
 		return observed{}, err
 	}
-	r.observeBMC(ctx, host, &seen)
+	if err := r.observeBMC(ctx, host, &seen); err != nil {
+		return observed{}, err
+	}
 	return seen, nil
 }
 
@@ -87,32 +89,37 @@ func (r *Reconciler) observeAgent(ctx context.Context, host *infrav1.RepaveHost,
 }
 
 // observeBMC reads what is known of the BMC, after it was made known with the credentials of now.
-func (r *Reconciler) observeBMC(ctx context.Context, host *infrav1.RepaveHost, seen *observed) {
+func (r *Reconciler) observeBMC(ctx context.Context, host *infrav1.RepaveHost, seen *observed) error {
 	key := Key(host)
 	if host.Spec.BMC == nil {
 		r.BMCs.Forget(key)
-		return
+		return nil
 	}
 	pinned := host.Spec.BMC.TLS.Mode == infrav1.TLSPinOnFirstUse || host.Spec.BMC.TLS.Mode == ""
 	bmc := &seen.view.BMC
 	reading, known := r.BMCs.Reading(key)
-	endpoint, err := r.endpoint(ctx, host, known && reading.Err == nil, seen.view.Now)
-	if err != nil {
-		bmc.Trouble, bmc.Message = err.reason, err.message
-		return
+	endpoint, refused := r.endpoint(ctx, host, known && reading.Err == nil, seen.view.Now)
+	switch {
+	case refused == nil:
+	case refused.trouble != nil:
+		return refused.trouble // of the API server: it says nothing about the BMC
+	default:
+		bmc.Trouble, bmc.Message = refused.reason, refused.message
+		return nil
 	}
 	if pinned {
 		endpoint.Fingerprint = seen.view.Record.Fingerprint
 	}
 	r.BMCs.Connect(key, endpoint)
 	if reading, known = r.BMCs.Reading(key); !known {
-		return
+		return nil
 	}
 	seen.identity = reading.Identity
 	*bmc = readBMC(reading)
 	if pinned && reading.Err == nil && !reading.At.IsZero() {
 		bmc.Fingerprint = reading.Fingerprint
 	}
+	return nil
 }
 
 // readBMC puts a reading into the words of the lifecycle.
