@@ -31,9 +31,8 @@ const (
 	unreachablePause = 20 * time.Second
 )
 
-// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavemachines,verbs=get;list;watch;update;patch
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavemachines,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavemachines/status,verbs=get;patch
-// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavemachines/finalizers,verbs=update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=repavehosts,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machines;machinepools,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
