@@ -199,3 +199,17 @@ func TestAPlanWithoutItsImageDoesNotUseUpTheOrder(t *testing.T) {
 	g.Expect(got.header.Get("Retry-After")).To(Equal("1"))
 	g.Expect(netbootStatus(t, host).RedeemedOrder).To(BeEmpty())
 }
+
+// TestAPausedHostIsNotWritten: its installer waits, and gets the plan when the pause ends.
+func TestAPausedHostIsNotWritten(t *testing.T) {
+	g := NewWithT(t)
+	s := startSite(t, nil)
+	host := newHost(t, func(h *infrav1.RepaveHost) { h.Annotations = map[string]string{"cluster.x-k8s.io/paused": ""} })
+	waits := post(t, s.verb(host, "op.1", orderv1.VerbPlan), nil)
+	g.Expect(waits.status).To(Equal(http.StatusServiceUnavailable))
+	g.Expect(waits.header.Get("Retry-After")).To(Equal("1"))
+	g.Expect(netbootStatus(t, host).RedeemedOrder).To(BeEmpty())
+	host.Annotations = nil
+	g.Expect(api.Update(t.Context(), host)).To(Succeed())
+	g.Expect(post(t, s.verb(host, "op.1", orderv1.VerbPlan), nil).status).To(Equal(http.StatusOK))
+}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/cluster-api/util/annotations"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
@@ -46,13 +47,17 @@ func (s *Server) plan(w http.ResponseWriter, r *http.Request, at route) error {
 	return writeJSON(w, http.StatusOK, plan)
 }
 
-// redeemable refuses orders that may not install now, and says why.
+// redeemable refuses orders that may not install now, and says why. The installer of a paused host is asked to wait: the disk
+// is still as it was.
 func redeemable(host *infrav1.RepaveHost, order string) error {
 	if redeemed(host, order) {
 		return refusedFor(refusedRedeemed, host)
 	}
 	if err := current(host, order); err != nil {
 		return err
+	}
+	if annotations.HasPaused(host) {
+		return notYet("the host is paused")
 	}
 	if host.Spec.RootDevice == nil || decide(host, order) != lifecycle.Installer {
 		return refusedFor(refusedNotExpected, host)
