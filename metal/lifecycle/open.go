@@ -90,6 +90,9 @@ func begin(v View, kind infrav1.OperationKind) Step {
 	}
 	r := v.Record
 	r.Operation, r.Free = &op, v.Spec.Claim == ""
+	if r.Free {
+		op.BootID = "" // nobody needs to be there any more who could report another boot
+	}
 	v.Record = r
 	return v.carrying("").saving(r)
 }

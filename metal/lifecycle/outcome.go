@@ -22,7 +22,7 @@ func (v View) to(op infrav1.Operation, step infrav1.OperationStep) Step {
 		op.Deadline.Time = v.stamp().Add(v.Limits.attempt(op.Kind))
 	}
 	op.Step, op.StepAt, op.Tries = step, v.stamp(), 0
-	if step == infrav1.StepPoweringOn && v.Agent.BootID != "" {
+	if step == infrav1.StepPoweringOn && v.Agent.BootID != "" && !v.Record.Free {
 		// The host is off now: whatever was reported so far is of a boot before. Without this, a host that had rebooted by
 		// itself since the operation was opened would prove what has not happened yet.
 		op.BootID = v.Agent.BootID

@@ -30,6 +30,23 @@ func TestKilledAtEveryLook(t *testing.T) {
 	}
 }
 
+// The agent of an ended claim, which once reported, need not come back for a free host to be rebooted: nobody may be there any more.
+func TestAFreeHostIsRebootedWithoutAnAgent(t *testing.T) {
+	w := newWorld(t.Fatalf)
+	w.settle(minute)
+	w.claim("m", imageA)
+	w.settle(time.Hour)
+	w.spec.Desired = nil
+	w.settle(10 * minute)
+	w.spec.Claim = ""
+	w.settle(10 * minute)
+	w.box.hasAgent = false
+	w.spec.Counters.RebootCounter = 1
+	if s := w.settle(3 * time.Hour); s.Reason != infrav1.ReasonAvailable || w.record().Acknowledged.RebootCounter != 1 {
+		t.Errorf("%s: %s; acknowledged %+v", s.Reason, s.Message, w.record().Acknowledged)
+	}
+}
+
 // run settles the world, with a kill at the given look.
 func (w *world) run(t *testing.T, kill, how int) {
 	t.Helper()
