@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strings"
 )
 
 const rootPath = "/redfish/v1/"
@@ -94,7 +96,12 @@ func (c *Client) login(ctx context.Context) error {
 	}
 	// Not cancelled with the caller: a session whose answer nobody waits for is one the BMC keeps, and it has few.
 	got, err := c.wire.send(context.WithoutCancel(ctx), call{op: op, method: http.MethodPost, path: c.root.sessions, body: account})
-	if err = checked(op, got, err); err != nil {
+	if err = checked(op, got, err); sessionsTaken(err) {
+		// Those of a manager that was killed time out only after half an hour on many BMCs; until one does, every request
+		// carries the account, which every service must take too (DSP0266, "HTTP Basic authentication").
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	opened := session{token: got.header.Get("X-Auth-Token"), location: pathOf(got.header.Get("Location"))}
@@ -107,6 +114,12 @@ func (c *Client) login(ctx context.Context) error {
 	sessionsOpened.Inc()
 	c.session = opened
 	return nil
+}
+
+// sessionsTaken says whether the BMC opens no session because it has as many as it can keep.
+func sessionsTaken(err error) bool {
+	var known *Error
+	return errors.As(err, &known) && strings.HasSuffix(known.MessageID, ".SessionLimitExceeded")
 }
 
 // discard gives back a session the BMC no longer took: some answer 401 for other reasons and keep it, and a BMC has few.
