@@ -90,10 +90,11 @@ func prepare(v View, op infrav1.Operation) Step {
 			return s
 		}
 	}
-	if !v.fresh(op.StepAt.Time) {
-		return v.reading(v.carrying(""))
-	}
 	switch {
+	case v.BMC.Busy || !v.fresh(op.StepAt.Time):
+		// A command of the attempt before may be on its way still: an off that was read before it says nothing of now, and a
+		// host that is taken to be off is not switched off.
+		return v.reading(v.carrying(""))
 	case v.BMC.Power == infrav1.PowerOff:
 		return v.to(op, dark(op))
 	case v.Agent.Connected && v.BMC.CanShutDown:

@@ -94,6 +94,7 @@ func TestNextOfAnOperation(t *testing.T) {
 		{"agent connected: asked to shut down", at(reboot, infrav1.StepPreparing), "save ShuttingDown 1/0", infrav1.ReasonRebooting},
 		{"no agent: the power is cut", at(reboot, infrav1.StepPreparing, lost), "save ForcingOff 1/0", infrav1.ReasonRebooting},
 		{"off already: only on", at(reboot, infrav1.StepPreparing, off), "save PoweringOn 1/0", infrav1.ReasonRebooting},
+		{"off, but a command is under way: it may be the power-on of an attempt that failed fast", at(repave, infrav1.StepPreparing, off, func(v *View, _ *infrav1.Operation) { v.BMC.Busy = true }), "none", infrav1.ReasonRepaving},
 		{"an old reading is not believed", at(reboot, infrav1.StepPreparing, stale), "refresh", infrav1.ReasonRebooting},
 		{"a dead BMC is waited for", at(reboot, infrav1.StepForcingOff, dead), "none", infrav1.ReasonUnreachable},
 		{"the image is being fetched", at(repave, infrav1.StepPreparing, func(v *View, _ *infrav1.Operation) { v.Netboot = Netboot{} }), "none", infrav1.ReasonRepaving},
