@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/labels/format"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -53,7 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("RepaveMachine")))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster),
 			builder.WithPredicates(predicates.ClusterPausedTransitionsOrInfrastructureProvisioned(mgr.GetScheme(), log))).
-		Watches(&clusterv1.MachinePool{}, handler.EnqueueRequestsFromMapFunc(r.ofPool)).
+		Watches(&clusterv1.MachinePool{}, handler.EnqueueRequestsFromMapFunc(r.ofPool), builder.WithPredicates(dataChanged())).
 		Watches(&infrav1.RepaveHost{}, r.hostHandler()).
 		WatchesRawSource(source.Channel(r.Drains.Wakes(), &handler.EnqueueRequestForObject{}))
 	if connections := r.Nodes.Connections("repavemachine", r.ofCluster); connections != nil {
@@ -75,6 +77,18 @@ func (r *Reconciler) ofCluster(ctx context.Context, cluster client.Object) []rec
 // ofPool gives the members of a MachinePool, which wait for its bootstrap data.
 func (r *Reconciler) ofPool(ctx context.Context, pool client.Object) []reconcile.Request {
 	return r.labelled(ctx, pool.GetNamespace(), client.MatchingLabels{clusterv1.MachinePoolNameLabel: format.MustFormatValue(pool.GetName())})
+}
+
+// dataChanged lets only those changes of MachinePools through that members wait for.
+func dataChanged() predicate.Predicate {
+	data := func(object client.Object) string {
+		pool, ok := object.(*clusterv1.MachinePool)
+		if !ok {
+			return ""
+		}
+		return ptr.Deref(pool.Spec.Template.Spec.Bootstrap.DataSecretName, "")
+	}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return data(e.ObjectOld) != data(e.ObjectNew) }}
 }
 
 func (r *Reconciler) labelled(ctx context.Context, namespace string, labels client.MatchingLabels) []reconcile.Request {
