@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/klog/v2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/annotations"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -126,6 +128,9 @@ func reportRelease(machine *infrav1.RepaveMachine, host *infrav1.RepaveHost) {
 	reason, message := infrav1.ReasonReleasing, fmt.Sprintf("host %s ends its claim and powers off", host.Name)
 	if ready := meta.FindStatusCondition(host.Status.Conditions, infrav1.ConditionReady); ready != nil && ready.Reason == infrav1.ReasonReleaseBlocked {
 		reason, message = ready.Reason, fmt.Sprintf("host %s: %s", host.Name, ready.Message)
+	}
+	if annotations.HasPaused(host) {
+		reason, message = infrav1.ReasonPaused, fmt.Sprintf("host %s is paused, so that its claim does not end; remove its annotation %s", host.Name, clusterv1.PausedAnnotation)
 	}
 	set(machine, infrav1.ConditionReady, false, reason, message)
 }

@@ -201,6 +201,19 @@ func TestForcedRelease(t *testing.T) {
 	w.Expect(w.claims("m")).To(BeEmpty())
 }
 
+func TestReleaseOfAPausedHostSaysWhatItWaitsFor(t *testing.T) {
+	w := newWorld(t, live)
+	w.serving()
+	host := w.getHost("h")
+	before := host.DeepCopy()
+	metav1.SetMetaDataAnnotation(&host.ObjectMeta, clusterv1.PausedAnnotation, "")
+	w.Expect(direct.Patch(w.ctx, host, client.MergeFrom(before))).To(Succeed())
+	w.Expect(direct.Delete(w.ctx, w.getMachine("m"))).To(Succeed())
+	w.Eventually(func() string { return w.why("m", infrav1.ConditionReady) }).Should(Equal("False " + infrav1.ReasonPaused))
+	w.powerOff("h")
+	w.expectGone("m")
+}
+
 func TestHostLost(t *testing.T) {
 	w := newWorld(t, live)
 	w.serving()
