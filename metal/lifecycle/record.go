@@ -65,8 +65,9 @@ func (r Record) Encode() string {
 }
 
 // Restore gives the record of a host from its annotation ("" where there is none) and its status. The annotation is written
-// first, so it wins; the acknowledged counters are the higher of the two. An annotation that cannot be read is an error, and
-// nothing must be done to the host until a person has looked: taking it for empty could repeat an install.
+// first, so it wins, unless status knows what can only have come after it; the acknowledged counters are the higher of the two.
+// An annotation that cannot be read is an error, and nothing must be done to the host until a person has looked: taking it for
+// empty could repeat an install.
 func Restore(annotation string, status infrav1.RepaveHostStatus) (Record, error) {
 	mirror := fromStatus(status)
 	if annotation == "" {
@@ -76,9 +77,27 @@ func Restore(annotation string, status infrav1.RepaveHostStatus) (Record, error)
 	if err != nil {
 		return Record{}, fmt.Errorf("reading annotation %s: %w", infrav1.AnnotationRecord, err)
 	}
+	if rewound(read, status) {
+		read = mirror
+	}
 	read.Acknowledged.RebootCounter = max(read.Acknowledged.RebootCounter, mirror.Acknowledged.RebootCounter)
 	read.Acknowledged.RepaveCounter = max(read.Acknowledged.RepaveCounter, mirror.Acknowledged.RepaveCounter)
 	return read, nil
+}
+
+// rewound says whether a record is older than status, which is written after it: somebody applied a manifest of the host that
+// was saved before. Going by it would carry on what has ended, and install what is installed.
+func rewound(read Record, status infrav1.RepaveHostStatus) bool {
+	if len(status.History) == 0 {
+		return false
+	}
+	for _, line := range status.History {
+		if read.Operation != nil && read.Operation.ID == line.ID && line.Outcome != infrav1.OutcomeFailed {
+			return true // what was given up stays open; all else has ended
+		}
+	}
+	last := status.History[0]
+	return read.Ended == nil || read.Ended.ID != last.ID && read.Ended.StartedAt.Before(&last.StartedAt)
 }
 
 func decode(annotation string) (Record, error) {

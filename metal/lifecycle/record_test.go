@@ -111,3 +111,36 @@ func FuzzRestore(f *testing.F) {
 		Next(View{Now: time.Unix(1767323045, 0), Limits: DefaultLimits(), FreshID: "f", Record: r, Spec: Spec{HasBMC: true, Claim: "m"}})
 	})
 }
+
+// TestAnOldRecordRepeatsNothing: a manifest that was saved at any time before, record included, is applied to a host that serves.
+func TestAnOldRecordRepeatsNothing(t *testing.T) {
+	w := newWorld(t.Fatalf)
+	w.settle(time.Minute)
+	saved := []string{w.annotation}
+	note := func() {
+		for range 200 {
+			if w.look(atNoTime); saved[len(saved)-1] != w.annotation {
+				saved = append(saved, w.annotation)
+			}
+			w.serve()
+			w.pass(3 * time.Second)
+		}
+	}
+	w.claim("m", imageA)
+	note()
+	w.spec.Counters = infrav1.Counters{RebootCounter: 1, RepaveCounter: 1}
+	note()
+	s := w.settle(time.Hour)
+	if s.Reason != infrav1.ReasonServing || len(saved) < 10 {
+		t.Fatalf("%s: %s; %d records", s.Reason, s.Message, len(saved))
+	}
+	installs, ons, cuts := len(w.installs), len(w.ons), len(w.cuts)
+	for i, old := range saved {
+		w.annotation = old
+		s := w.settle(2 * time.Hour)
+		if s.Reason != infrav1.ReasonServing || len(w.installs) != installs || len(w.ons) != ons || len(w.cuts) != cuts {
+			t.Fatalf("record %d of %d, %s: %s: %s; installs %d of %d, on %d of %d, off %d of %d",
+				i, len(saved), old, s.Reason, s.Message, len(w.installs), installs, len(w.ons), ons, len(w.cuts), cuts)
+		}
+	}
+}
