@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ const (
 	bmcPassword = "calvin-of-the-stories"
 	// Every wait has this deadline: five times what the slowest takes on two idle cores.
 	patience = 2 * time.Minute
-	glance   = 100 * time.Millisecond
+	glance   = 200 * time.Millisecond
 )
 
 // rack is what one story has for itself: a namespace, a registry, and servers that are off and that nobody knows yet.
@@ -42,6 +43,7 @@ type rack struct {
 	registry     *registry.Registry
 	fleet        *sim.Fleet
 	prefix       string
+	disks        string // folder of the servers' disks
 }
 
 // release is one version: an OS image to reach in place and a netboot image whose disk holds it.
@@ -53,14 +55,14 @@ func (r release) digest() string { return (&infrav1.Image{Ref: r.os}).Digest() }
 // newRack makes servers prefix01, prefix02, … Their names are those of Nodes, so no two stories share a prefix.
 func newRack(t *testing.T, prefix string, size int) *rack {
 	t.Helper()
-	r := &rack{WithT: NewWithT(t), t: t, ctx: t.Context(), controlPlane: stage.lab.ControlPlane(t), prefix: prefix}
+	r := &rack{WithT: NewWithT(t), t: t, ctx: t.Context(), controlPlane: stage.lab.ControlPlane(t), prefix: prefix, disks: t.TempDir()}
 	r.namespace = r.controlPlane.Namespace(t)
 	var err error
 	r.registry, err = registry.Start()
 	r.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = r.registry.Close() })
 	r.fleet, err = sim.StartFleet(sim.FleetOptions{
-		Size: size, Dir: t.TempDir(), Prefix: prefix, Username: bmcUser, Password: bmcPassword,
+		Size: size, Dir: r.disks, Prefix: prefix, Username: bmcUser, Password: bmcPassword,
 		BootTime: 300 * time.Millisecond, ShutdownTime: 200 * time.Millisecond, StageTime: 100 * time.Millisecond, ResetDelay: 100 * time.Millisecond,
 	})
 	r.Expect(err).NotTo(HaveOccurred())
@@ -73,16 +75,42 @@ func newRack(t *testing.T, prefix string, size int) *rack {
 // grantSecrets lets the providers read the Secrets of the namespace, as the manual asks.
 func (r *rack) grantSecrets() { r.render("templates/namespace-access.yaml", map[string]string{}) }
 
-// render applies a manifest of the project, filled in by the real clusterctl.
+// render applies a manifest of the project, filled in.
 func (r *rack) render(template string, variables map[string]string) {
 	r.t.Helper()
 	variables["NAMESPACE"] = r.namespace
-	manifest, err := r.controlPlane.Render(r.ctx, template, variables)
-	r.Expect(err).NotTo(HaveOccurred())
-	r.Expect(r.controlPlane.Apply(r.ctx, manifest)).To(Succeed())
+	var pairs []string
+	for name, value := range variables {
+		pairs = append(pairs, placeholder(name), value)
+	}
+	manifest := strings.NewReplacer(pairs...).Replace(r.template(template, variables))
+	r.Expect(r.controlPlane.Apply(r.ctx, []byte(manifest))).To(Succeed())
 }
 
-// enrol applies hosts. change may spoil what the manifest says.
+// template is a manifest as the real clusterctl fills it in, with placeholders: that is done once for all stories, for it costs
+// more than what they do with it.
+func (r *rack) template(template string, variables map[string]string) string {
+	r.t.Helper()
+	stage.mu.Lock()
+	defer stage.mu.Unlock()
+	if stage.templates == nil {
+		stage.templates = map[string]string{}
+	}
+	if stage.templates[template] == "" {
+		placeholders := map[string]string{}
+		for name := range variables {
+			placeholders[name] = placeholder(name)
+		}
+		text, err := r.controlPlane.Render(r.ctx, template, placeholders)
+		r.Expect(err).NotTo(HaveOccurred())
+		stage.templates[template] = string(text)
+	}
+	return stage.templates[template]
+}
+
+func placeholder(variable string) string { return "<" + variable + ">" }
+
+// enrol applies a host. change may spoil what the manifest says.
 func (r *rack) enrol(server *sim.Server, change map[string]string) {
 	r.t.Helper()
 	variables := map[string]string{

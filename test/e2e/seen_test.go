@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -27,18 +28,24 @@ func (r *rack) host(g Gomega, name string) *infrav1.RepaveHost {
 	return host
 }
 
-// machines of the namespace, by the pool that they belong to.
+// machines of a pool, which Repave names after it.
 func (r *rack) machines(g Gomega, pool string) []infrav1.RepaveMachine {
 	var list infrav1.RepaveMachineList
 	g.Expect(stage.client.List(r.ctx, &list, client.InNamespace(r.namespace))).To(Succeed())
-	return slices.DeleteFunc(list.Items, func(m infrav1.RepaveMachine) bool {
-		return !slices.ContainsFunc(m.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Name == pool || ownedBy(m, pool) })
-	})
+	return slices.DeleteFunc(list.Items, func(m infrav1.RepaveMachine) bool { return !strings.HasPrefix(m.Name, pool+"-") })
 }
 
-// ownedBy says whether a machine is named after its pool, as Repave names its members.
-func ownedBy(m infrav1.RepaveMachine, pool string) bool {
-	return len(m.Name) > len(pool) && m.Name[:len(pool)+1] == pool+"-"
+// machinesSay waits until the condition of every machine of a pool has a reason.
+func (r *rack) machinesSay(pool, kind, reason string) {
+	r.t.Helper()
+	r.eventually(fmt.Sprintf("%s of the machines of %s says %s", kind, pool, reason), func(g Gomega) {
+		machines := r.machines(g, pool)
+		g.Expect(machines).NotTo(BeEmpty())
+		for _, m := range machines {
+			c := said(g, m.Status.Conditions, kind)
+			g.Expect(c.Reason).To(Equal(reason), m.Name+": "+c.Message)
+		}
+	})
 }
 
 // eventually waits until all that is expected holds at once.
@@ -98,6 +105,23 @@ func (r *rack) cordoned(g Gomega, name string) bool {
 	var node corev1.Node
 	g.Expect(stage.client.Get(r.ctx, client.ObjectKey{Name: name}, &node)).To(Succeed())
 	return node.Spec.Unschedulable
+}
+
+// count gives how often something happened to a box, with that detail.
+func count(s *sim.Server, what, detail string) int {
+	n := 0
+	for _, e := range s.Box.Journal() {
+		if e.What == what && e.Detail == detail {
+			n++
+		}
+	}
+	return n
+}
+
+// happens waits until something happened to a box for the nth time.
+func (r *rack) happens(s *sim.Server, what string, n int) {
+	r.t.Helper()
+	r.eventually(fmt.Sprintf("%s: %s, %d times", s.Name, what, n), func(g Gomega) { g.Expect(s.Box.Count(what)).To(Equal(n)) })
 }
 
 // power counts what a BMC was told and did: power taken away, and given.

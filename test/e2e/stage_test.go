@@ -6,6 +6,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -27,7 +28,7 @@ import (
 )
 
 // The story of a power cut waits until this has passed; an install of a simulated server takes a tenth of it.
-const installDeadline = "75s"
+const installDeadline = "60s"
 
 // keptLogs is where the logs of a failed run are, relative to this package.
 const keptLogs = "../../out/e2e-logs"
@@ -44,13 +45,19 @@ var stage struct {
 	repave *lab.Repave
 	client client.WithWatch
 
-	mu      sync.Mutex
-	secrets []leaks.Secret // of all stories so far
+	mu        sync.Mutex
+	secrets   []leaks.Secret // of all stories so far
+	templates map[string]string
 }
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	// Stories wait more than they compute: all that may run side by side do, whatever the number of cores.
+	if err := flag.Set("test.parallel", "32"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	dir, err := os.MkdirTemp("", "repave-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
