@@ -101,8 +101,8 @@ fuzz: ## Fuzz every parser for FUZZTIME each (default 20s)
 	@hack/fuzz.sh $${FUZZTIME:-20s}
 
 .PHONY: bench
-bench: controlplane ## Run the benchmarks (see test/bench/README.md); BENCH=regexp picks some
-	go test -run '^$$' -bench '$${BENCH:-.}' -benchmem -timeout 60m ./controllers/... ./metal/... ./test/bench/...
+bench: controlplane build ## Run the benchmarks (see test/bench/README.md); BENCH=regexp picks some
+	go test -run '^$$' -bench "$${BENCH:-.}" -benchmem -timeout 60m ./controllers/... ./metal/... ./test/bench/...
 
 ##@ Try it
 

@@ -34,7 +34,7 @@ func (r *Reconciler) admit(ctx context.Context, host *infrav1.RepaveHost, instal
 	if !host.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	if err := r.keepLease(ctx, host); err != nil {
+	if admitted, err := r.keepLease(ctx, host); err != nil || !admitted {
 		return err
 	}
 	role, binding := agentRole(host, installed), agentBinding(host)
@@ -66,23 +66,27 @@ func (r *Reconciler) admit(ctx context.Context, host *infrav1.RepaveHost, instal
 	return nil
 }
 
-// keepLease makes the Lease that the agent renews, and nothing more: everything in it is the agent's.
-func (r *Reconciler) keepLease(ctx context.Context, host *infrav1.RepaveHost) error {
+// keepLease makes the Lease that the agent renews, and nothing more: everything in it is the agent's. A server that never served
+// a machine never had an agent: it gets none, which spares most of the writes of taking in a fleet.
+func (r *Reconciler) keepLease(ctx context.Context, host *infrav1.RepaveHost) (admitted bool, err error) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 		Namespace: host.Namespace, Name: infrav1.LeaseName(host.Name), Labels: map[string]string{infrav1.LabelHost: host.Name},
 	}}
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(lease), &coordinationv1.Lease{})
+	err = r.Client.Get(ctx, client.ObjectKeyFromObject(lease), &coordinationv1.Lease{})
 	if err == nil || !apierrors.IsNotFound(err) {
-		return wrap("reading Lease", err)
+		return err == nil, wrap("reading Lease", err)
+	}
+	if host.Spec.BMC != nil && host.Spec.ClaimRef == nil && host.Status.Agent == nil {
+		return false, nil
 	}
 	if err := controllerutil.SetControllerReference(host, lease, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("owning Lease: %w", err)
+		return false, fmt.Errorf("owning Lease: %w", err)
 	}
 	err = r.Client.Create(ctx, lease)
 	if apierrors.IsAlreadyExists(err) {
-		return nil // the cache has not seen it yet
+		return true, nil // the cache has not seen it yet
 	}
-	return wrap("creating Lease", err)
+	return err == nil, wrap("creating Lease", err)
 }
 
 // keep makes an object as wanted, or corrects it where same says that it differs. It is read from the API server: a cache of

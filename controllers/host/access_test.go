@@ -32,6 +32,7 @@ func TestSecretsOfAClaimAreForItsInstall(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
 	w.edit(w.claim)
+	w.turn() // from the first look at a claim on, the agent has a Role
 	for w.host().Status.Installed == "" {
 		w.Expect(w.readable()).To(BeEmpty())
 		w.turn()
@@ -42,7 +43,7 @@ func TestSecretsOfAClaimAreForItsInstall(t *testing.T) {
 
 // TestATakenRoleIsShownAndStopsNothing: somebody else's Role of that name keeps the agent out, not the host from being served.
 func TestATakenRoleIsShownAndStopsNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, func(h *infrav1.RepaveHost) { h.Spec.BMC = nil }) // taken as it runs: its agent is let in before a claim
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.key.Namespace, Name: infrav1.AgentRoleName(w.key.Name)}}
 	yes := true
 	role.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "theirs", UID: "theirs", Controller: &yes}}

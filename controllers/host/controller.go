@@ -11,9 +11,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/paused"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -98,15 +101,19 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	if !deleting && !controllerutil.ContainsFinalizer(host, infrav1.HostFinalizer) {
+	// The first look adds the finalizer together with the record.
+	if !deleting && !controllerutil.ContainsFinalizer(host, infrav1.HostFinalizer) && host.Annotations[infrav1.AnnotationRecord] != "" {
 		return ctrl.Result{}, r.patch(ctx, host, func() { controllerutil.AddFinalizer(host, infrav1.HostFinalizer) })
 	}
 	cluster, err := r.clusterOf(ctx, host)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, host); err != nil || isPaused || requeue {
-		return ctrl.Result{}, err
+	// That a host is not paused is said with the rest of its status, which spares a write for each host.
+	if pausing(cluster, host) || meta.IsStatusConditionTrue(host.Status.Conditions, infrav1.ConditionPaused) {
+		if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, host); err != nil || isPaused || requeue {
+			return ctrl.Result{}, err
+		}
 	}
 	return r.look(ctx, host)
 }
@@ -130,11 +137,20 @@ func (r *Reconciler) look(ctx context.Context, host *infrav1.RepaveHost) (ctrl.R
 	if seen.view.Repin && seen.view.Record.Fingerprint == "" {
 		return ctrl.Result{}, r.patch(ctx, host, func() { delete(host.Annotations, infrav1.AnnotationRepinBMC) })
 	}
+	old := seen.view.Record
 	step := lifecycle.Next(seen.view)
-	if step.Save {
+	for step.Save {
 		if err := r.saveRecord(ctx, host, seen.view, step.Record); err != nil {
 			return ctrl.Result{}, err
 		}
+		if !acquainting(seen.view.Record, step.Record) {
+			break
+		}
+		seen.view.Record = step.Record
+		if step.Record.Fingerprint == "" {
+			r.observeBMC(ctx, host, &seen) // it may have been read meanwhile
+		}
+		step = lifecycle.Next(seen.view)
 	}
 	if _, gone := step.Effect.(lifecycle.Forget); gone {
 		return ctrl.Result{}, r.depart(ctx, host)
@@ -148,11 +164,20 @@ func (r *Reconciler) look(ctx context.Context, host *infrav1.RepaveHost) (ctrl.R
 	if err := r.saveStatus(ctx, host, func() { r.report(host, seen, step) }); err != nil {
 		return ctrl.Result{}, err
 	}
-	r.tell(host, before, seen.view.Record, step)
+	r.tell(host, before, old, step)
 	if err := r.perform(ctx, host, step.Effect); err != nil {
 		return ctrl.Result{}, fmt.Errorf("performing %T: %w", step.Effect, err)
 	}
 	return ctrl.Result{RequeueAfter: again(seen, step)}, nil
+}
+
+// acquainting says whether a save only took up a host or pinned its BMC: then the look goes on, and status is written once.
+func acquainting(before, after lifecycle.Record) bool {
+	return before.Operation == nil && after.Operation == nil && before.Ended == after.Ended && before.Release == nil && after.Release == nil
+}
+
+func pausing(cluster *clusterv1.Cluster, host *infrav1.RepaveHost) bool {
+	return annotations.HasPaused(host) || cluster != nil && ptr.Deref(cluster.Spec.Paused, false)
 }
 
 // again is the earliest time at which something may have to be done though nothing wakes the host.

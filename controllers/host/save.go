@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
 	"github.com/repave-io/cluster-api-provider-repave/metal/lifecycle"
@@ -30,6 +31,9 @@ func (r *Reconciler) patch(ctx context.Context, host *infrav1.RepaveHost, change
 func (r *Reconciler) saveRecord(ctx context.Context, host *infrav1.RepaveHost, view lifecycle.View, record lifecycle.Record) error {
 	ctrl.LoggerFrom(ctx).V(2).Info("Saving record", "RepaveHost", klog.KObj(host), "step", stepOf(record))
 	return r.patch(ctx, host, func() {
+		if host.DeletionTimestamp.IsZero() {
+			controllerutil.AddFinalizer(host, infrav1.HostFinalizer)
+		}
 		if host.Annotations == nil {
 			host.Annotations = map[string]string{}
 		}

@@ -6,6 +6,8 @@ package host
 import (
 	"strings"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
 	"github.com/repave-io/cluster-api-provider-repave/metal/lifecycle"
 )
@@ -26,6 +28,7 @@ func (r *Reconciler) report(host *infrav1.RepaveHost, seen observed, step lifecy
 		status.NodeRef = &infrav1.NodeReference{Name: status.Agent.NodeName}
 	}
 	c := conditions{host}
+	c.set(infrav1.ConditionPaused, false, clusterv1.NotPausedReason, "")
 	c.set(infrav1.ConditionReady, step.Ready, step.Reason, step.Message)
 	c.bmcReachable(seen.view)
 	c.provisioned(seen.view, step)

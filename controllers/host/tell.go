@@ -17,9 +17,6 @@ import (
 func (r *Reconciler) tell(host *infrav1.RepaveHost, before *infrav1.RepaveHostStatus, old lifecycle.Record, step lifecycle.Step) {
 	r.tellBMC(host, before)
 	r.tellClaim(host, before)
-	if !step.Save {
-		return
-	}
 	if old.Fingerprint == "" && step.Record.Fingerprint != "" {
 		r.event(host, corev1.EventTypeNormal, infrav1.EventBMCCertificatePin, "Pin", "Pinned the certificate sha256:"+step.Record.Fingerprint)
 	}
