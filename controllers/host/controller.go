@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -101,8 +102,9 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	// The first look adds the finalizer together with the record.
-	if !deleting && !controllerutil.ContainsFinalizer(host, infrav1.HostFinalizer) && host.Annotations[infrav1.AnnotationRecord] != "" {
+	// A host that was never seen gets its finalizer with its first record; one that was, and lost it, gets it back at once.
+	seenBefore := host.Annotations[infrav1.AnnotationRecord] != "" || !equality.Semantic.DeepEqual(host.Status, infrav1.RepaveHostStatus{})
+	if !deleting && seenBefore && !controllerutil.ContainsFinalizer(host, infrav1.HostFinalizer) {
 		return ctrl.Result{}, r.patch(ctx, host, func() { controllerutil.AddFinalizer(host, infrav1.HostFinalizer) })
 	}
 	cluster, err := r.clusterOf(ctx, host)
@@ -148,7 +150,9 @@ func (r *Reconciler) look(ctx context.Context, host *infrav1.RepaveHost) (ctrl.R
 		}
 		seen.view.Record = step.Record
 		if step.Record.Fingerprint == "" {
-			r.observeBMC(ctx, host, &seen) // it may have been read meanwhile
+			if err := r.observeBMC(ctx, host, &seen); err != nil { // it may have been read meanwhile
+				return ctrl.Result{}, fmt.Errorf("observing host: %w", err)
+			}
 		}
 		step = lifecycle.Next(seen.view)
 	}
