@@ -90,7 +90,7 @@ verify: generate manifests lint ## Regenerate everything and fail when something
 
 .PHONY: test
 test: controlplane ## Run all tests: unit, property, on a real API server with real Cluster API, house rules
-	go test -timeout 20m ./...
+	go test -count=1 -timeout 20m ./...
 
 .PHONY: test-race
 test-race: controlplane ## Run all tests under the race detector (needs a C compiler)

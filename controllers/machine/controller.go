@@ -111,8 +111,12 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.serve(ctx, s)
 }
 
-// responsible: the watch filter of this controller names the machine. Events of hosts and owners come unfiltered.
+// responsible: the watch filter of this controller names the machine, and clusterctl has not moved it to another management
+// cluster, whose controllers serve it now. Events of hosts and owners come unfiltered.
 func (r *Reconciler) responsible(machine *infrav1.RepaveMachine) bool {
+	if _, moved := machine.Annotations[infrav1.AnnotationDeleteForMove]; moved {
+		return false
+	}
 	return r.WatchFilterValue == "" || machine.Labels[clusterv1.WatchLabel] == r.WatchFilterValue
 }
 

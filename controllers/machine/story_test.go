@@ -253,3 +253,18 @@ func TestMoveRenewsClaim(t *testing.T) {
 	w.Eventually(func() string { return w.why("m", infrav1.ConditionUpToDate) }).Should(Equal("True UpToDate"))
 	w.Expect(w.asked()).To(Equal("Staged " + digestA))
 }
+
+// TestMovedMachineReleasesNothing: clusterctl move deletes the source's objects when the target's serve already.
+func TestMovedMachineReleasesNothing(t *testing.T) {
+	w := newWorld(t, live)
+	w.serving()
+	w.change("m", func(machine *infrav1.RepaveMachine) {
+		machine.Annotations = map[string]string{infrav1.AnnotationDeleteForMove: ""}
+	})
+	before := w.getHost("h").Spec
+	w.Expect(direct.Delete(w.ctx, w.getMachine("m"))).To(Succeed())
+	w.Consistently(func() any { return w.getHost("h").Spec }, time.Second).Should(Equal(before), "the host of a moved machine must be left alone")
+	w.change("m", func(machine *infrav1.RepaveMachine) { machine.Finalizers = nil }) // as clusterctl does
+	w.expectGone("m")
+	w.Expect(w.getHost("h").Spec).To(Equal(before))
+}

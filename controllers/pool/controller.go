@@ -47,6 +47,13 @@ type Reconciler struct {
 	WatchFilterValue string
 }
 
+// leaves says whether a pool is somebody else's: of another manager by its watch-filter label (events of members and owners come
+// unfiltered), or of another management cluster, to which clusterctl has moved it.
+func (r *Reconciler) leaves(pool *infrav1.RepaveMachinePool) bool {
+	_, moved := pool.Annotations[infrav1.AnnotationDeleteForMove]
+	return moved || r.WatchFilterValue != "" && pool.Labels[clusterv1.WatchLabel] != r.WatchFilterValue
+}
+
 // Reconcile looks at one pool.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, reterr error) {
 	pool := &infrav1.RepaveMachinePool{}
@@ -56,8 +63,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Re
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if r.WatchFilterValue != "" && pool.Labels[clusterv1.WatchLabel] != r.WatchFilterValue {
-		return ctrl.Result{}, nil // another manager's: events of members and owners come unfiltered
+	if r.leaves(pool) {
+		return ctrl.Result{}, nil
 	}
 	owner, cluster, err := r.owners(ctx, pool)
 	if err != nil {

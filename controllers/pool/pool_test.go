@@ -102,6 +102,17 @@ func TestPoolOfAnotherManagerIsLeftAlone(t *testing.T) {
 	s.Expect(s.pool.Finalizers).To(BeEmpty())
 }
 
+// TestMovedPoolIsLeftAlone: clusterctl move deletes the source's objects when the target's serve already.
+func TestMovedPoolIsLeftAlone(t *testing.T) {
+	s := tell(t, 1)
+	s.running()
+	s.pool.Annotations = map[string]string{infrav1.AnnotationDeleteForMove: ""}
+	s.Expect(live.Update(s.ctx, s.pool)).To(Succeed())
+	s.scales(3)
+	s.settled()
+	s.Expect(s.members()).To(HaveLen(1))
+}
+
 func TestPausedClusterIsLeftAlone(t *testing.T) {
 	s := tell(t, 1)
 	s.running()
