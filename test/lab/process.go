@@ -151,10 +151,18 @@ func (p *Process) Kill() {
 
 // signal reaches the whole group of a process that was not reaped yet; afterwards the number may be somebody else's.
 func (p *Process) signal(sig syscall.Signal) {
+	if !p.ended() {
+		_ = syscall.Kill(-p.PID(), sig)
+	}
+}
+
+// ended says whether the process is gone.
+func (p *Process) ended() bool {
 	select {
 	case <-p.done:
+		return true
 	default:
-		_ = syscall.Kill(-p.PID(), sig)
+		return false
 	}
 }
 
