@@ -127,6 +127,7 @@ func TestOptionsAreRefused(t *testing.T) {
 		"unknown role":   {[]string{"--roles=kitchen"}, `"kitchen" is none of`},
 		"role twice":     {[]string{"--roles=netboot,bootstrap,netboot"}, "netboot is named twice"},
 		"no time":        {[]string{"--install-deadline=0s"}, "give durations above 0"},
+		"too much time":  {[]string{"--install-deadline=2h"}, "--install-deadline: at most 55m0s"},
 		"key without ns": {[]string{"--order-key-secret=key"}, "not namespace/name"},
 	} {
 		t.Run(name, func(t *testing.T) {

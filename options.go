@@ -28,6 +28,10 @@ const (
 	roleNetboot        = "netboot"
 )
 
+// maxInstallDeadline keeps an attempt shorter than a cluster keeps an approved certificate request (an hour): while the request is
+// there, no second key can get a certificate by the same order.
+const maxInstallDeadline = 55 * time.Minute
+
 var allRoles = []string{roleInfrastructure, roleBootstrap, roleNetboot}
 
 // options are the flags, once; the defaults are those of Cluster API's own managers.
@@ -149,6 +153,9 @@ func (o *options) validate() error {
 	}
 	if o.rebootDeadline <= 0 || o.installDeadline <= 0 {
 		errs = append(errs, errors.New("--reboot-deadline, --install-deadline: an attempt needs some time; give durations above 0"))
+	}
+	if o.installDeadline > maxInstallDeadline {
+		errs = append(errs, fmt.Errorf("--install-deadline: at most %s", maxInstallDeadline))
 	}
 	if _, err := o.orderKeyName(); err != nil {
 		errs = append(errs, err)
