@@ -25,6 +25,7 @@ var rules = map[string]func(*Tree) []string{
 	"left-overs":       CheckLeftOvers,
 	"machine paths":    CheckMachinePaths,
 	"make":             CheckMake,
+	"variables":        CheckVariables,
 }
 
 // violations are made-up trees that break a rule once, and what is to be said of it.
@@ -62,6 +63,9 @@ var violations = []struct {
 		t.Packages = []Package{{Path: "agent/goal", Imports: []string{"os"}}}
 		return nil
 	}, "agent/goal imports os"},
+	{"variables", "variables", func(t *Tree) error {
+		return addAll(t, "docs/install.md", "| `KNOWN` | x |\n", "templates/a.yaml", "a: ${KNOWN:=1}\nb: ${NEW}\nc: ${NEW}\n")
+	}, "the variable NEW is not in docs/install.md"},
 	{"make", "no make targets", file("README.md", "nothing\n"), "names no make command"},
 }
 

@@ -15,6 +15,7 @@ var (
 	leftOver    = regexp.MustCompile(`\b(TO\x44O|FI\x58ME)\b`)
 	machinePath = regexp.MustCompile(`(^|[^\w.~*-])/(wo\x72k|ro\x6ft|ho\x6de|Us\x65rs)/\w`)
 	makeTarget  = regexp.MustCompile(`^([a-zA-Z][\w-]*):([^=]|$)`)
+	variable    = regexp.MustCompile(`\$\{([A-Z][A-Z_]*)[:}]`)
 	makeCommand = regexp.MustCompile("(?m)(?:`|^)make ([a-z][a-z-]*)")
 )
 
@@ -73,6 +74,33 @@ func CheckMake(t *Tree) []string {
 	}
 	if commands == 0 {
 		wrong = append(wrong, "README.md names no make command: the rule over them keeps nothing")
+	}
+	return wrong
+}
+
+// installPage says what every variable of the manifests means.
+const installPage = "docs/install.md"
+
+// CheckVariables gives variables of the manifests that the documentation does not explain.
+func CheckVariables(t *Tree) []string {
+	explained := ""
+	for _, f := range t.Files {
+		if f.Path == installPage {
+			explained = f.Text
+		}
+	}
+	var wrong []string
+	known := map[string]bool{}
+	for _, f := range t.Files {
+		if path.Ext(f.Path) != ".yaml" || !strings.HasPrefix(f.Path, "config/") && !strings.HasPrefix(f.Path, "templates/") {
+			continue
+		}
+		for _, m := range variable.FindAllStringSubmatch(f.Text, -1) {
+			if !known[m[1]] && !strings.Contains(explained, "`"+m[1]+"`") {
+				wrong = append(wrong, fmt.Sprintf("%s: the variable %s is not in %s", f.Path, m[1], installPage))
+			}
+			known[m[1]] = true
+		}
 	}
 	return wrong
 }
