@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
+	"github.com/repave-io/cluster-api-provider-repave/metal/lifecycle"
 	"github.com/repave-io/cluster-api-provider-repave/metal/redfish"
 )
 
@@ -282,6 +283,8 @@ func TestPowerAndRelease(t *testing.T) {
 	w.edit(func(h *infrav1.RepaveHost) { h.Annotations[infrav1.AnnotationForceRelease] = "true" })
 	w.settle()
 	w.says(infrav1.ConditionReady, infrav1.ReasonReleasing)
+	w.Expect(lifecycle.Released(w.host())).To(BeTrue())
+	w.Expect(w.host().Annotations).NotTo(HaveKey(infrav1.AnnotationForceRelease), "a force is for one release: the next must cut the power again")
 }
 
 // TestCommandsNeedTheLiveRecord: a decision on an old copy of the host commands nothing.

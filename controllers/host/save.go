@@ -41,7 +41,16 @@ func (r *Reconciler) saveRecord(ctx context.Context, host *infrav1.RepaveHost, v
 		if view.Repin && record.Fingerprint == "" {
 			delete(host.Annotations, infrav1.AnnotationRepinBMC)
 		}
+		if view.ForceRelease && !view.Deleting && released(view.Record, record) {
+			// Used up: the next claim of this host must not end without a power-off.
+			delete(host.Annotations, infrav1.AnnotationForceRelease)
+		}
 	})
+}
+
+// released says whether a save ends a release.
+func released(before, after lifecycle.Record) bool {
+	return after.Release != nil && after.Release.Done || before.Release != nil && after.Release == nil
 }
 
 func stepOf(record lifecycle.Record) infrav1.OperationStep {

@@ -13,7 +13,7 @@ const (
 	EventOperationStarted   = "OperationStarted"   // a reboot or repave began
 	EventAttemptFailed      = "AttemptFailed"      // one attempt of an operation failed; another follows
 	EventOperationSucceeded = "OperationSucceeded" // the outcome was proven
-	EventOperationFailed    = "OperationFailed"    // all attempts failed
+	EventOperationFailed    = "OperationFailed"    // all attempts failed, or the operation was cancelled because its claim ended
 	EventCertificateIssued  = "CertificateIssued"  // the agent of the host got a certificate
 	EventCertificateRefused = "CertificateRefused" // a certificate was asked for that the host must not have
 	EventOrderRefused       = "OrderRefused"       // a plan was asked for by a wrong, used or outdated order

@@ -29,8 +29,8 @@ const (
 	// AnnotationRepinBMC on a host, set by a person: forget the pinned certificate of the BMC and trust the next one. The
 	// controller removes it.
 	AnnotationRepinBMC = "repave.io/repin-bmc"
-	// AnnotationForceRelease on a deleted host or machine, set by a person: release without power control. The server may still
-	// run; cut its power by hand.
+	// AnnotationForceRelease on a host whose claim ends, or on a deleted host or machine, set by a person: release without power
+	// control. The server may still run; cut its power by hand. The controller removes it from a host that it released by it.
 	AnnotationForceRelease = "repave.io/force-release"
 	// AnnotationHost on a machine: the host that it set out to claim. Saved before the claim, so that a machine never holds two.
 	AnnotationHost = "repave.io/host"
