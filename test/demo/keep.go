@@ -120,7 +120,12 @@ func runningPID() int {
 		return 0
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil || syscall.Kill(pid, 0) != nil {
+	if err != nil {
+		return 0
+	}
+	// The number may be somebody else's by now: after a reboot, or when the demo was killed.
+	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil || filepath.Base(strings.TrimSuffix(program, " (deleted)")) != "demo" {
 		return 0
 	}
 	return pid

@@ -12,17 +12,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
 	"github.com/repave-io/cluster-api-provider-repave/metal/redfish/virtual"
 )
-
-func (s *story) patch(ctx context.Context, object client.Object, patch string) error {
-	return s.client.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("kubectl-patch"))
-}
 
 func (s *story) host(ctx context.Context, name string) (*infrav1.RepaveHost, error) {
 	var host infrav1.RepaveHost
@@ -102,11 +96,7 @@ func resets(bmc *virtual.Server) (offs, ons int) {
 }
 
 func (s *story) bump(ctx context.Context, name, counter string) error {
-	host := &infrav1.RepaveHost{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	if err := s.patch(ctx, host, fmt.Sprintf(`{"spec":{"operations":{%q:1}}}`, counter)); err != nil {
-		return fmt.Errorf("raising %s of %s: %w", counter, name, err)
-	}
-	return nil
+	return s.kubectlPatch(ctx, "repavehost", name, fmt.Sprintf(`{"spec":{"operations":{%q:1}}}`, counter))
 }
 
 // halt rolls out an image that does not come up on one server: that one goes back by itself, and the rollout stops. The rollout
@@ -185,13 +175,9 @@ func (s *story) membersByMachine(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// pause stops or continues the rollout, as kubectl patch would.
+// pause stops or continues the rollout.
 func (s *story) pause(ctx context.Context, paused bool) error {
-	target := &infrav1.RepaveMachinePool{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pool}}
-	if err := s.patch(ctx, target, fmt.Sprintf(`{"spec":{"rollout":{"paused":%t}}}`, paused)); err != nil {
-		return fmt.Errorf("setting paused to %t: %w", paused, err)
-	}
-	return nil
+	return s.kubectlPatch(ctx, "repavemachinepool", pool, fmt.Sprintf(`{"spec":{"rollout":{"paused":%t}}}`, paused))
 }
 
 // allStaged says whether every member has an image waiting.

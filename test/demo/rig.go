@@ -130,18 +130,17 @@ func (r *rig) publish(ctx context.Context) error {
 	return nil
 }
 
-// manifests renders the project's own templates, with the real clusterctl, into one manifest for each file that a person
-// would apply.
-func (r *rig) manifests(ctx context.Context) ([][]byte, error) {
-	var all [][]byte
+// manifests renders the project's own templates, with the real clusterctl, into files that a person would apply.
+func (r *rig) manifests(ctx context.Context) ([]string, error) {
+	var all []string
 	add := func(template string, variables map[string]string) error {
 		variables["NAMESPACE"] = namespace
 		manifest, err := r.controlPlane.Render(ctx, template, variables)
 		if err != nil {
 			return err
 		}
-		all = append(all, manifest)
-		return os.WriteFile(filepath.Join(r.dir, fmt.Sprintf("manifest-%02d.yaml", len(all))), manifest, 0o600)
+		all = append(all, filepath.Join(r.dir, fmt.Sprintf("manifest-%02d.yaml", len(all)+1)))
+		return os.WriteFile(all[len(all)-1], manifest, 0o600)
 	}
 	if err := add("templates/namespace-access.yaml", map[string]string{}); err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (s *story) bringUp(ctx context.Context) error {
 		return err
 	}
 	for _, manifest := range manifests {
-		if err := s.controlPlane.Apply(ctx, manifest); err != nil {
+		if err := s.kubectl(ctx, "apply", "-f", manifest); err != nil {
 			return err
 		}
 	}
@@ -184,14 +184,10 @@ func (s *story) rollOut(ctx context.Context) error {
 	return nil
 }
 
-// setImage names another release in the pool, as kubectl patch would.
+// setImage names another release in the pool.
 func (s *story) setImage(ctx context.Context, r release) error {
 	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"image":{"ref":%q},"netboot":{"image":{"ref":%q}}}}}}`, r.os, r.netboot)
-	target := &infrav1.RepaveMachinePool{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pool}}
-	if err := s.patch(ctx, target, patch); err != nil {
-		return fmt.Errorf("naming %s: %w", r.version, err)
-	}
-	return nil
+	return s.kubectlPatch(ctx, "repavemachinepool", pool, patch)
 }
 
 // allRun says whether every member runs an image, is proven, and takes pods again.
