@@ -117,7 +117,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.netbootListen, "netboot-listen", ":8081", "Address of the netboot server. Role netboot.")
 	fs.StringSliceVar(&o.netbootUsers, "netboot-user", nil, "User as which netboot servers ask for the first certificates of hosts, for example system:serviceaccount:repave-system:repave-netboot. Role infrastructure.")
 	fs.StringVar(&o.imageDir, "image-dir", "/var/lib/repave/images", "Folder of netboot images. Role netboot.")
-	fs.StringVar(&o.agentAPIServer, "agent-api-server", "", "URL of the management cluster as hosts reach it; empty is the one that this process uses. Role netboot.")
+	fs.StringVar(&o.agentAPIServer, "agent-api-server", "", "URL of the management cluster as hosts reach it; empty is the one that this process uses, which in a pod hosts can seldom reach. Role netboot.")
 	fs.StringVar(&o.orderKeySecret, "order-key-secret", "repave-system/repave-order-key", "namespace/name of the Secret with the key of orders; made when missing. Roles infrastructure and netboot.")
 }
 

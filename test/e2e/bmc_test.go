@@ -57,7 +57,7 @@ func TestABMCThatCannotBeUsedSaysWhyUntilItIsMended(t *testing.T) {
 	r.untouched(r.fleet.Servers...)
 }
 
-// Without the RoleBinding of the manual no Secret of the namespace is read, and the message says what to bind.
+// Without the RoleBinding of templates/namespace-access.yaml no Secret of the namespace is read, and the message says what to bind.
 func TestANamespaceThatGrantsNoSecretsIsToldSo(t *testing.T) {
 	t.Parallel()
 	r := newRack(t, "rbac", 1)
