@@ -72,7 +72,7 @@ func newRack(t *testing.T, prefix string, size int) *rack {
 	return r
 }
 
-// grantSecrets lets the providers read the Secrets of the namespace, as the manual asks.
+// grantSecrets lets the providers read the Secrets of the namespace, as templates/namespace-access.yaml does.
 func (r *rack) grantSecrets() { r.render("templates/namespace-access.yaml", map[string]string{}) }
 
 // render applies a manifest of the project, filled in.
