@@ -32,4 +32,4 @@ $(eval $(call controlplane-binary,clusterctl,sigs.k8s.io/cluster-api/cmd/cluster
 $(eval $(call controlplane-binary,kustomize,sigs.k8s.io/kustomize/kustomize/v5,))
 
 .PHONY: controlplane
-controlplane: $(CONTROLPLANE_BINARIES) ## Build etcd, Kubernetes, Cluster API core and clusterctl into bin/ (about 5 minutes from cold)
+controlplane: $(CONTROLPLANE_BINARIES) ## Build etcd, Kubernetes, Cluster API core and clusterctl into bin/ (about 6 minutes from cold)
