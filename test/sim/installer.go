@@ -96,6 +96,10 @@ func (b *Box) carryOut(ctx context.Context, plan orderv1.Plan) error {
 	if err := replaceFile(path, config, 0o600); err != nil {
 		return err
 	}
+	// Without power nothing more is written: what was begun boots nothing.
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return target.writeOS(osState{Booted: installedImage(plan, version)})
 }
 
