@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -47,6 +48,7 @@ type rig struct {
 	repave       *lab.Repave
 	registry     *registry.Registry
 	fleet        *sim.Fleet
+	fleetLog     *os.File // what the servers and their agents say
 	client       client.WithWatch
 	releases     []release
 	dir          string
@@ -81,7 +83,11 @@ func setStage(ctx context.Context, out *screen) (*rig, error) {
 		return r, err
 	}
 	out.say("a registry at %s holds the images of v1, v2 and v3", r.registry.Host())
+	if r.fleetLog, err = os.Create(filepath.Join(r.logs(), "fleet.log")); err != nil {
+		return r, fmt.Errorf("opening the log of the fleet: %w", err)
+	}
 	r.fleet, err = sim.StartFleet(sim.FleetOptions{
+		Log:  slog.New(slog.NewTextHandler(r.fleetLog, nil)),
 		Size: fleetSize, Dir: filepath.Join(r.dir, "fleet"), Username: bmcUser, Password: bmcPassword,
 		BootTime: 700 * time.Millisecond, ShutdownTime: 300 * time.Millisecond, StageTime: 300 * time.Millisecond, ResetDelay: 200 * time.Millisecond,
 	})
@@ -205,6 +211,9 @@ func (r *rig) close() {
 	var errs []error
 	if r.fleet != nil {
 		errs = append(errs, r.fleet.Close())
+	}
+	if r.fleetLog != nil {
+		errs = append(errs, r.fleetLog.Close())
 	}
 	if r.controlPlane != nil {
 		errs = append(errs, r.controlPlane.Stop())

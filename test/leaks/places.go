@@ -20,10 +20,11 @@ import (
 	infrav1 "github.com/repave-io/cluster-api-provider-repave/api/infrastructure/v1alpha1"
 )
 
-// Places gives all that people and monitoring can read: logs, Events, and every object but Secrets.
+// Places gives all that people and monitoring can read: the logs of every process (those of a process before its restart and of
+// the servers' agents included, where they are kept there), Events, and every object but Secrets.
 func (r Run) Places(ctx context.Context) (map[string][]byte, error) {
 	places := map[string][]byte{}
-	logs, err := filepath.Glob(filepath.Join(r.Dir, "log", "repave-*.log"))
+	logs, err := filepath.Glob(filepath.Join(r.Dir, "log", "*"))
 	if err != nil || len(logs) == 0 {
 		return nil, fmt.Errorf("finding the logs: %d found: %w", len(logs), err)
 	}
